@@ -1,0 +1,159 @@
+//! Who acts, and what each role allows. The permission table stands here and nowhere else.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{PrincipalId, RequestId, Timestamp, TokenId, state::text_enum};
+
+text_enum! {
+    /// What kind of principal acts.
+    PrincipalClass {
+        /// A person.
+        User = "user",
+        /// CI, an agent or a scheduler.
+        Service = "service",
+    }
+}
+
+text_enum! {
+    /// A role within a project or environment. Roles do not include each other; each has `read`.
+    Role {
+        /// Reads.
+        Viewer = "viewer",
+        /// Writes scenarios and proposes baselines.
+        Author = "author",
+        /// Starts and cancels runs, keeps automations.
+        Operator = "operator",
+        /// Reviews captures.
+        Reviewer = "reviewer",
+        /// Decides approvals.
+        Approver = "approver",
+        /// Publishes catalogs.
+        Publisher = "publisher",
+        /// Administers the project.
+        Owner = "owner",
+    }
+}
+
+text_enum! {
+    /// What an operation needs on its object.
+    Permission {
+        /// See the object.
+        Read = "read",
+        /// Create scenarios and submit revisions.
+        ScenarioWrite = "scenario.write",
+        /// Capture, request, consume, rebaseline.
+        BaselineWrite = "baseline.write",
+        /// Start a run.
+        RunStart = "run.start",
+        /// Cancel a run.
+        RunCancel = "run.cancel",
+        /// Review a capture (human authority).
+        ReviewWrite = "review.write",
+        /// Decide an approval (human authority).
+        ApprovalDecide = "approval.decide",
+        /// Publish a catalog.
+        CatalogPublish = "catalog.publish",
+        /// Create and change environments.
+        EnvironmentWrite = "environment.write",
+        /// Retire or invalidate a baseline.
+        BaselineRetire = "baseline.retire",
+        /// Fork and promote lines.
+        LineWrite = "line.write",
+        /// Installation-wide administration; reads no project.
+        Admin = "admin",
+    }
+}
+
+impl Role {
+    /// Whether this role allows `permission`.
+    pub const fn allows(self, permission: Permission) -> bool {
+        use Permission as P;
+        match permission {
+            P::Read => true,
+            P::ScenarioWrite => matches!(self, Self::Author),
+            P::BaselineWrite => matches!(self, Self::Author),
+            P::RunStart | P::RunCancel => matches!(self, Self::Operator),
+            P::ReviewWrite => matches!(self, Self::Reviewer),
+            P::ApprovalDecide => matches!(self, Self::Approver),
+            P::CatalogPublish => matches!(self, Self::Publisher),
+            P::EnvironmentWrite | P::BaselineRetire | P::LineWrite => matches!(self, Self::Owner),
+            P::Admin => false,
+        }
+    }
+}
+
+/// What a token may be used for: everything that its principal may, or a list of permissions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// No narrowing.
+    All,
+    /// Only these permissions.
+    Only(Vec<Permission>),
+}
+
+impl Scope {
+    /// Whether the scope lets `permission` through. `read` needs no scope of its own.
+    pub fn allows(&self, permission: Permission) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(list) => permission == Permission::Read || list.contains(&permission),
+        }
+    }
+}
+
+/// By what an actor was authenticated.
+#[derive(Clone, Debug)]
+pub enum Authority {
+    /// A browser session of a user.
+    Session {
+        /// When the user last proved who they are.
+        reauthenticated_at: Timestamp,
+    },
+    /// A bearer token.
+    Token {
+        /// The token's row.
+        id: TokenId,
+        /// What it may be used for.
+        scope: Scope,
+    },
+    /// Pinhole itself: the registrar, the sweeper, a worker.
+    System,
+}
+
+/// Who calls, by what authority, in which request.
+#[derive(Clone, Debug)]
+pub struct Actor {
+    /// The principal.
+    pub principal: PrincipalId,
+    /// Its class.
+    pub class: PrincipalClass,
+    /// How it was authenticated.
+    pub authority: Authority,
+    /// The call.
+    pub request: RequestId,
+    /// Whether the principal administers the installation.
+    pub admin: bool,
+}
+
+impl Actor {
+    /// Pinhole itself.
+    pub fn system(request: RequestId) -> Self {
+        Self {
+            principal: PrincipalId::from_uuid(uuid::Uuid::nil()),
+            class: PrincipalClass::Service,
+            authority: Authority::System,
+            request,
+            admin: false,
+        }
+    }
+
+    /// Whether the credential itself lets `permission` through; grants come on top.
+    pub fn scope_allows(&self, permission: Permission) -> bool {
+        match &self.authority {
+            Authority::Token { scope, .. } => scope.allows(permission),
+            Authority::Session { .. } | Authority::System => true,
+        }
+    }
+}

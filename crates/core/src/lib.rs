@@ -1,0 +1,45 @@
+//! The domain of Pinhole: ids, digests, pins, states, rules and the one error type.
+//!
+//! Everything here is pure: no I/O, no `await`, no clock and no random source of its own (see [`Clock`] and
+//! [`Ids`]). It must not depend on any other crate of the workspace.
+
+mod actor;
+mod canonical;
+mod capture;
+mod catalog;
+mod digest;
+mod error;
+mod id;
+mod pins;
+mod ports;
+mod profile;
+mod state;
+mod text;
+mod time;
+
+pub use actor::{Actor, Authority, Permission, PrincipalClass, Role, Scope};
+pub use canonical::{canonical_json, canonical_json_digest};
+pub use capture::{
+    ArtifactKind, ArtifactRef, CellFailure, FailedAssertion, NotEvidence, RenderFacts, RulesFacts, SandboxFacts,
+    StagedArtifact, StagedCheckpoint, Submission,
+};
+pub use catalog::{ApprovalIntent, ApprovalItem, BaselineKey, BaselineKind, PublicationIntent};
+pub use digest::{Blake3Digest, Sha256Digest};
+pub use error::{Code, Details, Error, Result};
+pub use id::{
+    ApprovalId, ArtifactId, AuditId, BaselineEntryId, CandidateId, CellId, ClaimToken, DecisionId, EnvironmentId,
+    EventId, PrincipalId, ProjectId, PublicationId, ReceiptId, RemoteId, RequestId, ReviewId, RunId, ScenarioId,
+    TicketId, TokenId,
+};
+pub use pins::{
+    BaselinePin, BaselineSelector, EnvironmentSelector, LineRevision, NoBaseline, Pins, Previous, ReceiptSelector,
+    ScenarioSelector, True,
+};
+pub use ports::{Clock, Ids, RandomIds, Signer, SystemClock};
+pub use profile::{ColorScheme, Profile, ProfileOverride, Viewport};
+pub use state::{
+    ApprovalState, CandidateState, CheckpointVerdict, Disposition, EntryState, FailureReason, Outcome,
+    PublicationState, RunState, RunVerdict,
+};
+pub use text::{IdempotencyKey, LineName, Name, Reason, Slug, Title};
+pub use time::Timestamp;

@@ -1,0 +1,54 @@
+//! What the domain needs from outside: time, ids and signatures, passed in so that tests can choose them.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use uuid::Uuid;
+
+use crate::{Result, Timestamp};
+
+/// The time source. Inside a transaction use `tx.now()` instead.
+pub trait Clock: Send + Sync {
+    /// The present instant.
+    fn now(&self) -> Timestamp;
+}
+
+/// The operating system's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+    }
+}
+
+/// The source of ids and secrets.
+pub trait Ids: Send + Sync {
+    /// A fresh UUID, time-ordered where the source can.
+    fn uuid(&self) -> Uuid;
+    /// Fills `bytes` from a cryptographic random source.
+    fn fill(&self, bytes: &mut [u8]) -> Result<()>;
+}
+
+/// UUIDv7 and the operating system's random source.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RandomIds;
+
+impl Ids for RandomIds {
+    fn uuid(&self) -> Uuid {
+        Uuid::now_v7()
+    }
+
+    fn fill(&self, bytes: &mut [u8]) -> Result<()> {
+        getrandom::fill(bytes).map_err(crate::Error::internal)
+    }
+}
+
+/// Signs with a key that it holds; the key itself never leaves it.
+pub trait Signer: Send + Sync {
+    /// The key's id: its RFC 7638 thumbprint.
+    fn key_id(&self) -> &str;
+    /// The Ed25519 signature over `message`.
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>>;
+}
