@@ -1,1 +1,16 @@
-//! Placeholder.
+//! The scenario language `pinhole.scenario.v1`: parse, validate, canonical form and digest.
+//!
+//! Text comes in as YAML or JSON and is stored as canonical JSON (RFC 8785), whose BLAKE3 digest is the identity of a
+//! scenario revision. Everything here is pure: it must not read files, open pages or know how a step is carried out.
+
+mod capture;
+mod condition;
+mod locator;
+mod model;
+mod text;
+
+pub use capture::{Antialiasing, Area, Capture, CompareRules};
+pub use condition::{AttributeCondition, Condition, CountCondition, TextCondition, TextMatch, ValueCondition};
+pub use locator::{By, Locator, Role};
+pub use model::{ActionClass, Cell, EvidenceKind, Fill, MatrixRow, Press, Scenario, SchemaTag, Step};
+pub use text::{AttributeName, KeyChord, Modifier, Target, Text, Value};
