@@ -1,1 +1,33 @@
-//! Placeholder.
+//! SQL storage: one [`Store`] over SQLite or PostgreSQL, one [`Tx`] that is the repository, one file for each aggregate.
+//!
+//! Queries are written once, in the SQL that both databases share. This crate holds no rule: it loads and writes rows,
+//! and the caller decides. It must not know of HTTP, jobs, blobs or browsers. Only it and `pinhole-jobs` name sqlx.
+
+mod artifacts;
+mod audit;
+mod cells;
+mod db;
+mod environments;
+mod idempotency;
+mod migrate;
+mod principals;
+mod projects;
+mod receipts;
+mod remotes;
+mod row;
+mod runs;
+mod scenarios;
+mod value;
+
+pub use artifacts::Artifact;
+pub use audit::{AuditRow, EventRow};
+pub use cells::{Attempt, Cell, ClaimedCell};
+pub use db::{Connection, Pools, Store, Tx};
+pub use environments::{Environment, EnvironmentRevision};
+pub use idempotency::IdempotentCall;
+pub use principals::{Grant, Principal, Ticket, Token};
+pub use projects::Project;
+pub use receipts::{CheckpointResult, Receipt, RunResult};
+pub use remotes::Remote;
+pub use runs::Run;
+pub use scenarios::{Scenario, ScenarioRevision};

@@ -1,0 +1,122 @@
+//! Audit rows and the outbox of domain events. Both are written in the transaction of the change that they tell of.
+
+use pinhole_core::{AuditId, EventId, PrincipalId, ProjectId, RequestId, Result, Timestamp};
+use serde_json::Value as Json;
+
+use crate::{
+    Tx,
+    row::Row,
+    value::{json, text, text_or_null, time},
+};
+
+/// One audit row.
+#[derive(Clone, Debug)]
+pub struct AuditRow {
+    /// Its id.
+    pub id: AuditId,
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub principal_id: PrincipalId,
+    /// By which operation.
+    pub operation: String,
+    /// In which project, if in one.
+    pub project_id: Option<ProjectId>,
+    /// On which object, if on one.
+    pub object_id: Option<String>,
+    /// In which call.
+    pub request_id: RequestId,
+    /// What changed; never a secret.
+    pub detail: Json,
+}
+
+/// One domain event in the outbox.
+#[derive(Clone, Debug)]
+pub struct EventRow {
+    /// Its id.
+    pub id: EventId,
+    /// When.
+    pub at: Timestamp,
+    /// Such as `run.completed`.
+    pub kind: String,
+    /// In which project.
+    pub project_id: ProjectId,
+    /// About which object.
+    pub object_id: String,
+    /// Ids and states only.
+    pub payload: Json,
+}
+
+fn read_audit(row: &Row) -> Result<AuditRow> {
+    Ok(AuditRow {
+        id: row.parse("id")?,
+        at: row.time("at")?,
+        principal_id: row.parse("principal_id")?,
+        operation: row.text("operation")?,
+        project_id: row.parse_or_null("project_id")?,
+        object_id: row.text_or_null("object_id")?,
+        request_id: row.parse("request_id")?,
+        detail: row.json("detail")?,
+    })
+}
+
+fn read_event(row: &Row) -> Result<EventRow> {
+    Ok(EventRow {
+        id: row.parse("id")?,
+        at: row.time("at")?,
+        kind: row.text("kind")?,
+        project_id: row.parse("project_id")?,
+        object_id: row.text("object_id")?,
+        payload: row.json("payload")?,
+    })
+}
+
+impl Tx {
+    /// Writes an audit row.
+    pub async fn insert_audit(&mut self, row: &AuditRow) -> Result<()> {
+        let AuditRow { id, at, principal_id, operation, project_id, object_id, request_id, detail } = row;
+        self.execute(
+            "INSERT INTO audit (id, at, principal_id, operation, project_id, object_id, request_id, detail) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            &[
+                text(id),
+                time(*at),
+                text(principal_id),
+                text(operation),
+                text_or_null(project_id.as_ref()),
+                text_or_null(object_id.as_ref()),
+                text(request_id),
+                json(detail)?,
+            ],
+        )
+        .await?;
+        Ok(())
+    }
+
+    /// Puts a domain event into the outbox.
+    pub async fn insert_event(&mut self, row: &EventRow) -> Result<()> {
+        let EventRow { id, at, kind, project_id, object_id, payload } = row;
+        self.execute(
+            "INSERT INTO events (id, at, kind, project_id, object_id, payload) VALUES ($1, $2, $3, $4, $5, $6)",
+            &[text(id), time(*at), text(kind), text(project_id), text(object_id), json(payload)?],
+        )
+        .await?;
+        Ok(())
+    }
+
+    /// The audit rows about an object, oldest first, at most 200.
+    pub async fn audit_of(&mut self, object_id: &str) -> Result<Vec<AuditRow>> {
+        self.fetch_all(
+            "SELECT * FROM audit WHERE object_id = $1 ORDER BY at, id LIMIT 200",
+            &[text(object_id)],
+            read_audit,
+        )
+        .await
+    }
+
+    /// Events that were not delivered yet, oldest first, at most 200.
+    pub async fn pending_events(&mut self) -> Result<Vec<EventRow>> {
+        self.fetch_all("SELECT * FROM events WHERE delivered_at IS NULL ORDER BY at, id LIMIT 200", &[], read_event)
+            .await
+    }
+}
