@@ -1,0 +1,161 @@
+//! The statements behind baselines, and whether they support an entry.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pinhole_core::{
+    ApprovalId, ApprovalItem, BaselineKey, BaselineKind, DecisionId, Disposition, Outcome, ReceiptId, ReviewId, Slug,
+};
+
+use crate::{
+    ApprovalDecision, CaptureReceipt, CatalogEntry, Predicate as _, ReviewDisposition, TrustedKeys, VerifyError,
+    predicate_type, verify::verified_statement,
+};
+
+/// Verified receipts, reviews and decisions of one project.
+#[derive(Default)]
+pub(crate) struct Evidence {
+    receipts: BTreeMap<ReceiptId, CaptureReceipt>,
+    reviews: BTreeMap<ReviewId, ReviewDisposition>,
+    decisions: BTreeMap<ApprovalId, BTreeMap<DecisionId, ApprovalDecision>>,
+}
+
+impl Evidence {
+    /// Verifies the envelopes at `files` (path and bytes); a path must name the object that its envelope is about.
+    pub(crate) fn read<'a>(
+        project: &Slug,
+        files: impl Iterator<Item = (&'a String, &'a Vec<u8>)>,
+        keys: &TrustedKeys,
+    ) -> Result<Self, VerifyError> {
+        let mut evidence = Self::default();
+        for (path, bytes) in files {
+            let (id, of_project) = evidence.add(bytes, keys).map_err(|error| error.within(path))?;
+            if crate::catalog::envelope_path(&id).as_ref() != Some(path) {
+                return Err(VerifyError::new(path, format!("the envelope is about {id}")));
+            }
+            if of_project != *project {
+                return Err(VerifyError::new(path, format!("the envelope is of project {of_project}")));
+            }
+        }
+        Ok(evidence)
+    }
+
+    /// Verifies and keeps one envelope; answers with the id and the project that it is about.
+    fn add(&mut self, bytes: &[u8], keys: &TrustedKeys) -> Result<(String, Slug), VerifyError> {
+        let statement = verified_statement(bytes, keys)?;
+        match statement.predicate_type.as_str() {
+            predicate_type::CAPTURE_RECEIPT => {
+                let receipt = CaptureReceipt::from_statement(&statement)?;
+                let named = (receipt.receipt.to_string(), receipt.project.clone());
+                self.receipts.insert(receipt.receipt, receipt);
+                Ok(named)
+            }
+            predicate_type::REVIEW_DISPOSITION => {
+                let review = ReviewDisposition::from_statement(&statement)?;
+                let named = (review.review.to_string(), review.project.clone());
+                self.reviews.insert(review.review, review);
+                Ok(named)
+            }
+            predicate_type::APPROVAL_DECISION => {
+                let decision = ApprovalDecision::from_statement(&statement)?;
+                let named = (decision.decision.to_string(), decision.project.clone());
+                self.decisions.entry(decision.approval).or_default().insert(decision.decision, decision);
+                Ok(named)
+            }
+            other => Err(VerifyError::new("predicateType", format!("expected a receipt, review or decision: {other}"))),
+        }
+    }
+
+    /// How many statements there are.
+    pub(crate) fn len(&self) -> usize {
+        self.receipts.len() + self.reviews.len() + self.decisions.values().map(BTreeMap::len).sum::<usize>()
+    }
+
+    /// Whether `approval` was approved: by as many persons as its policy asks for, all on one intent, none denying.
+    /// Answers with one of the decisions.
+    pub(crate) fn approved(&self, approval: ApprovalId) -> Result<&ApprovalDecision, VerifyError> {
+        let wrong = |reason: &str| VerifyError::new(approval.to_string(), reason);
+        let decisions = self.decisions.get(&approval).ok_or_else(|| wrong("no decision on it is here"))?;
+        let first = decisions.values().next().ok_or_else(|| wrong("no decision on it is here"))?;
+        if decisions.values().any(|decision| decision.outcome != Outcome::Approve) {
+            return Err(wrong("a decision denies it"));
+        }
+        let same = |d: &ApprovalDecision| {
+            (d.intent_digest, d.version, d.quorum) == (first.intent_digest, first.version, first.quorum)
+        };
+        if !decisions.values().all(same) {
+            return Err(wrong("the decisions are on different intents, versions or quorums"));
+        }
+        let persons: BTreeSet<_> = decisions.values().map(|decision| decision.principal).collect();
+        if persons.len() < usize::try_from(first.quorum.max(1)).unwrap_or(usize::MAX) {
+            return Err(wrong("fewer persons approved it than its policy asks for"));
+        }
+        Ok(first)
+    }
+
+    /// Whether receipt, review and decisions support `entry`. On a forked line, what was approved for the line that it
+    /// was forked from counts.
+    pub(crate) fn supports(&self, entry: &CatalogEntry, forked: bool) -> Result<(), VerifyError> {
+        self.check_receipt(entry)?;
+        self.check_review(entry)?;
+        let decision = self.approved(entry.approval)?;
+        let is_this = |item: &ApprovalItem| {
+            same_key(&item.key, &entry.key, forked)
+                && item.capture_digest == entry.capture_digest
+                && item.review == entry.review
+        };
+        if !decision.intent.items.iter().any(is_this) {
+            return Err(VerifyError::new(entry.approval.to_string(), "what was approved does not hold this entry"));
+        }
+        Ok(())
+    }
+
+    fn check_receipt(&self, entry: &CatalogEntry) -> Result<(), VerifyError> {
+        let wrong = |reason: &str| Err(VerifyError::new(entry.receipt.to_string(), reason));
+        let Some(receipt) = self.receipts.get(&entry.receipt) else { return wrong("the signed receipt is missing") };
+        if receipt.picture().map(|picture| picture.sha256) != Some(entry.capture_digest) {
+            return wrong("the receipt is for another picture");
+        }
+        if !receipt.not_evidence.is_empty() {
+            return wrong("the receipt says that its capture is not evidence");
+        }
+        let digests = (receipt.pixel_digest, receipt.render_digest, receipt.rules_digest);
+        if digests != (entry.pixel_digest, entry.render_digest, entry.rules_digest) {
+            return wrong("the receipt has other pixel, render or rules digests");
+        }
+        let place =
+            (&receipt.pins.scenario_slug, &receipt.pins.environment_slug, &receipt.checkpoint, &receipt.profile);
+        let BaselineKey { scenario, environment, checkpoint, profile, .. } = &entry.key;
+        if place != (scenario, environment, checkpoint, profile) {
+            return wrong("the receipt is for another scenario, environment, checkpoint or profile");
+        }
+        Ok(())
+    }
+
+    fn check_review(&self, entry: &CatalogEntry) -> Result<(), VerifyError> {
+        let Some(id) = entry.review else {
+            return if entry.key.kind == BaselineKind::Visual {
+                Err(VerifyError::new("review", "a picture without a review"))
+            } else {
+                Ok(())
+            };
+        };
+        let wrong = |reason: &str| Err(VerifyError::new(id.to_string(), reason));
+        let Some(review) = self.reviews.get(&id) else { return wrong("the signed review is missing") };
+        if review.disposition != Disposition::Accept {
+            return wrong("the review does not accept");
+        }
+        let seen = (review.receipt, review.capture_digest, review.render_digest, review.rules_digest);
+        if seen != (entry.receipt, entry.capture_digest, entry.render_digest, entry.rules_digest) {
+            return wrong("the review is of another capture");
+        }
+        Ok(())
+    }
+}
+
+fn same_key(approved: &BaselineKey, published: &BaselineKey, forked: bool) -> bool {
+    if forked {
+        BaselineKey { line: published.line.clone(), ..approved.clone() } == *published
+    } else {
+        approved == published
+    }
+}

@@ -1,0 +1,210 @@
+//! Signing keys and their files. The only module here that writes to a disk.
+//!
+//! A key file is PKCS#8 in PEM, mode 0600, and appears under its name complete or not at all.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read as _, Write as _},
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
+    path::Path,
+};
+
+use ed25519_dalek::{
+    Signer as _,
+    pkcs8::{
+        DecodePrivateKey as _, EncodePrivateKey as _,
+        spki::der::{pem::LineEnding, zeroize::Zeroizing},
+    },
+};
+use pinhole_core::{Error, Ids, Result, Signer};
+
+use crate::PublicKey;
+
+/// Greatest size of a key file in bytes; ours have some 200.
+const MAX_FILE_BYTES: u64 = 4096;
+
+/// An Ed25519 private key. It is wiped from memory when dropped and never shown by `Debug`.
+pub struct SigningKey {
+    key: ed25519_dalek::SigningKey,
+    public: PublicKey,
+}
+
+impl SigningKey {
+    /// Makes a key from 32 bytes that `fill` takes from a cryptographic random source.
+    pub fn generate(fill: impl Fn(&mut [u8]) -> Result<()>) -> Result<Self> {
+        let mut seed = Zeroizing::new([0; 32]);
+        fill(seed.as_mut_slice())?;
+        Ok(Self::from_key(ed25519_dalek::SigningKey::from_bytes(&seed)))
+    }
+
+    /// Reads a PKCS#8 private key in PEM.
+    pub fn from_pkcs8_pem(pem: &str) -> Result<Self> {
+        // The library's error may quote the text, and the text is a secret.
+        ed25519_dalek::SigningKey::from_pkcs8_pem(pem)
+            .map(Self::from_key)
+            .map_err(|_| Error::invalid("key", "expected an Ed25519 private key as PKCS#8 in PEM"))
+    }
+
+    /// Writes the key as PKCS#8 in PEM, in memory that is wiped when dropped.
+    pub fn to_pkcs8_pem(&self) -> Result<Zeroizing<String>> {
+        self.key.to_pkcs8_pem(LineEnding::LF).map_err(|error| Error::internal(error.to_string()))
+    }
+
+    /// Reads the key file at `path`, or makes one with mode 0600 when there is none.
+    ///
+    /// Refuses a file that others than its owner may read or write. When two processes start at once, one makes the
+    /// file and both use it.
+    pub fn load_or_create(path: &Path, ids: &dyn Ids) -> Result<Self> {
+        match load(path)? {
+            Some(key) => Ok(key),
+            None => {
+                create(path, &Self::generate(|bytes| ids.fill(bytes))?, ids)?;
+                load(path)?.ok_or_else(|| at(path, "was removed while it was made"))
+            }
+        }
+    }
+
+    /// The public half.
+    pub fn public_key(&self) -> &PublicKey {
+        &self.public
+    }
+
+    fn from_key(key: ed25519_dalek::SigningKey) -> Self {
+        let public = PublicKey::from_bytes(key.verifying_key().to_bytes());
+        Self { key, public }
+    }
+}
+
+impl Signer for SigningKey {
+    fn key_id(&self) -> &str {
+        &self.public.key_id
+    }
+
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>> {
+        Ok(self.key.sign(message).to_vec())
+    }
+}
+
+impl std::fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SigningKey({})", self.public.key_id)
+    }
+}
+
+fn load(path: &Path) -> Result<Option<SigningKey>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(at(path, "cannot be opened").with_source(error)),
+    };
+    // Of the open file, not of the name: what is checked is what is read.
+    let facts = file.metadata().map_err(|error| at(path, "cannot be examined").with_source(error))?;
+    let mode = facts.permissions().mode() & 0o7777;
+    if !facts.is_file() {
+        return Err(at(path, "is no regular file"));
+    }
+    if mode & 0o077 != 0 {
+        return Err(at(path, &format!("has mode {mode:04o}: others may use the key; make it 0600")));
+    }
+    let mut pem = Zeroizing::new(String::new());
+    file.take(MAX_FILE_BYTES + 1)
+        .read_to_string(&mut pem)
+        .map_err(|error| at(path, "cannot be read").with_source(error))?;
+    if pem.len() as u64 > MAX_FILE_BYTES {
+        return Err(at(path, "is too large for a key file"));
+    }
+    SigningKey::from_pkcs8_pem(&pem).map(Some).map_err(|error| at(path, error.message()))
+}
+
+/// Writes a file of another name and links it to `path`, which fails when somebody else was faster.
+fn create(path: &Path, key: &SigningKey, ids: &dyn Ids) -> Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let draft = folder.join(format!(".key-{}", ids.uuid().simple()));
+    let pem = key.to_pkcs8_pem()?;
+    let written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).and_then(|mut file| {
+        file.write_all(pem.as_bytes())?;
+        file.sync_all()?;
+        match fs::hard_link(&draft, path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => File::open(folder)?.sync_all(),
+        }
+    });
+    let removed = match fs::remove_file(&draft) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    };
+    written.and(removed).map_err(|error| at(path, "cannot be written").with_source(error))
+}
+
+fn at(path: &Path, reason: &str) -> Error {
+    Error::invalid("key_file", format!("{} {reason}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use pinhole_core::RandomIds;
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o7777
+    }
+
+    #[test]
+    fn a_key_file_is_made_once_with_mode_0600_and_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("statement.pem");
+        let made = SigningKey::load_or_create(&path, &RandomIds).unwrap();
+        assert_eq!(mode(&path), 0o600);
+        let read = SigningKey::load_or_create(&path, &RandomIds).unwrap();
+        assert_eq!(made.public_key(), read.public_key());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "a draft was left behind");
+    }
+
+    #[test]
+    fn a_file_that_others_may_use_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("statement.pem");
+        SigningKey::load_or_create(&path, &RandomIds).unwrap();
+        for loose in [0o640, 0o604, 0o620, 0o666] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(loose)).unwrap();
+            let error = SigningKey::load_or_create(&path, &RandomIds).unwrap_err();
+            assert!(error.message().contains(&format!("{loose:04o}")), "{error}");
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
+        assert!(SigningKey::load_or_create(&path, &RandomIds).is_ok());
+    }
+
+    #[test]
+    fn starting_at_once_gives_everybody_the_same_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("statement.pem");
+        let ids: Vec<_> = std::thread::scope(|scope| {
+            let start = || SigningKey::load_or_create(&path, &RandomIds).unwrap().key_id().to_owned();
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(start)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn other_content_is_refused_and_not_repeated_in_the_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("statement.pem");
+        for content in ["hush-hush", &"x".repeat(10_000)] {
+            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path).unwrap();
+            file.write_all(content.as_bytes()).unwrap();
+            let error = SigningKey::load_or_create(&path, &RandomIds).unwrap_err();
+            assert!(!format!("{error:?}").contains("hush"), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn pem_round_trips_and_debug_hides_the_key() {
+        let key = SigningKey::generate(|bytes| RandomIds.fill(bytes)).unwrap();
+        let again = SigningKey::from_pkcs8_pem(&key.to_pkcs8_pem().unwrap()).unwrap();
+        assert_eq!(key.sign(b"x").unwrap(), again.sign(b"x").unwrap());
+        assert_eq!(format!("{key:?}"), format!("SigningKey({})", key.key_id()));
+    }
+}
