@@ -271,6 +271,13 @@ impl Error {
         self
     }
 
+    /// Says more to the caller than field and reason do.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
+        self.0.message = message.into();
+        self
+    }
+
     /// Adds the cause for the log.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Source>) -> Self {

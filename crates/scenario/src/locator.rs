@@ -46,6 +46,7 @@ impl From<By> for Locator {
 /// The one way in which a locator finds its element.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(transform = exactly_one)]
 pub enum By {
     /// CSS selector.
     Css {
@@ -90,6 +91,13 @@ pub enum By {
         /// The title.
         title: Text,
     },
+}
+
+/// The derived schema would take a locator with two ways.
+fn exactly_one(schema: &mut Schema) {
+    if let Some(ways) = schema.remove("anyOf") {
+        schema.insert("oneOf".into(), ways);
+    }
 }
 
 /// A role of WAI-ARIA 1.2 that an author may give to an element (section 5.4), without the abstract ones.

@@ -49,6 +49,19 @@ pub struct Scenario {
     pub steps: Vec<Step>,
 }
 
+impl Scenario {
+    /// The greatest number of steps.
+    pub const MAX_STEPS: usize = 200;
+    /// The greatest number of captures among the steps.
+    pub const MAX_CAPTURES: usize = 50;
+    /// The greatest number of matrix rows.
+    pub const MAX_ROWS: usize = 20;
+    /// The greatest number of tags.
+    pub const MAX_TAGS: usize = 20;
+    /// The greatest number of conditions in `ready`.
+    pub const MAX_READY: usize = 20;
+}
+
 fn is_empty(profile: &ProfileOverride) -> bool {
     *profile == ProfileOverride::default()
 }

@@ -74,7 +74,7 @@ texts! {
         "expected an attribute name in lower case, such as href or data-state";
     /// Where to navigate: a path below the environment's base URL, or an absolute `http` or `https` URL.
     Target, 1..=2000, "^(/|/[^/].*|https?://.+)$", is_target,
-        "expected a path that starts with one slash, or an absolute http or https URL without credentials";
+        "expected a path that starts with one slash, or an absolute http or https URL without blanks and credentials";
     /// A key with its modifiers, such as `Enter`, `a` or `Control+Shift+K`. Key names are those of UI Events
     /// KeyboardEvent `key` values (W3C), with `Space` for the blank and `Plus` for the plus sign.
     KeyChord, 1..=64, "^[^\\u0000-\\u0020\\u007F]+$", is_key_chord,
@@ -150,7 +150,7 @@ impl FromStr for Modifier {
 }
 
 /// Keys that have a name; any other key is one character.
-const NAMED_KEYS: [&str; 30] = [
+const NAMED_KEYS: [&str; 29] = [
     "ArrowDown",
     "ArrowLeft",
     "ArrowRight",
@@ -180,7 +180,6 @@ const NAMED_KEYS: [&str; 30] = [
     "Plus",
     "Space",
     "Tab",
-    "Shift",
 ];
 
 fn is_key_chord(text: &str) -> bool {
