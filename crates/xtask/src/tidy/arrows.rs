@@ -1,0 +1,151 @@
+//! Which package of ours may depend on which: the arrows of the architecture, in one table.
+
+use crate::{tidy::Violation, workspace::Package};
+
+/// What each package may depend on besides [`DOMAIN`]. A package that is not here is a violation, so that nobody adds
+/// one without drawing its arrows.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("pinhole-core", &[]),
+    ("pinhole-scenario", &[]),
+    ("pinhole-import", &["pinhole-scenario"]),
+    ("pinhole-contract", &["pinhole-scenario"]),
+    ("pinhole-compare", &[]),
+    ("pinhole-receipt", &[]),
+    ("pinhole-blobs", &[]),
+    ("pinhole-store", &["pinhole-scenario"]),
+    ("pinhole-gitcat", &[]),
+    ("pinhole-browser", &["pinhole-scenario"]),
+    ("pinhole-jobs", &["pinhole-store"]),
+    (
+        "pinhole-app",
+        &[
+            "pinhole-blobs",
+            "pinhole-compare",
+            "pinhole-contract",
+            "pinhole-jobs",
+            "pinhole-receipt",
+            "pinhole-scenario",
+            "pinhole-store",
+        ],
+    ),
+    ("pinhole-server", &["pinhole-app", "pinhole-contract"]),
+    ("pinhole-runtime", &["pinhole-app", "pinhole-blobs", "pinhole-jobs", "pinhole-receipt", "pinhole-store"]),
+    ("pinhole-workspace", &["pinhole-scenario"]),
+    // A worker has the one port that it drives; the steps of a scenario are what the browser's port speaks.
+    (
+        "pinhole-worker-capture",
+        &["pinhole-app", "pinhole-browser", "pinhole-jobs", "pinhole-runtime", "pinhole-scenario"],
+    ),
+    ("pinhole-worker-publication", &["pinhole-app", "pinhole-gitcat", "pinhole-jobs", "pinhole-runtime"]),
+    ("pinhole-worker-automation", &["pinhole-app", "pinhole-jobs", "pinhole-runtime"]),
+    (
+        "pinhole",
+        &[
+            "pinhole-app",
+            "pinhole-compare",
+            "pinhole-contract",
+            "pinhole-import",
+            "pinhole-receipt",
+            "pinhole-runtime",
+            "pinhole-scenario",
+            "pinhole-server",
+            "pinhole-worker-automation",
+            "pinhole-worker-capture",
+            "pinhole-worker-publication",
+            "pinhole-workspace",
+        ],
+    ),
+    (TESTKIT, &[]),
+    ("e2e", &[]),
+    ("xtask", &[]),
+];
+
+/// The words that everybody shares; itself it depends on nobody.
+const DOMAIN: &str = "pinhole-core";
+/// For tests only, and for everybody's.
+const TESTKIT: &str = "pinhole-testkit";
+/// These stand alone: one has to work when the rest does not build.
+const WITHOUT_DOMAIN: &[&str] = &["xtask"];
+
+/// Every dependency of ours on ours that has no arrow.
+pub(super) fn check(packages: &[Package]) -> Vec<Violation> {
+    packages.iter().flat_map(check_package).collect()
+}
+
+fn check_package(package: &Package) -> Vec<Violation> {
+    let name = package.name.as_str();
+    let Some((_, allowed)) = ARROWS.iter().find(|(from, _)| *from == name) else {
+        return vec![Violation::new(name, "has no arrows; add it to the table in crates/xtask/src/tidy/arrows.rs")];
+    };
+    let ours = package.dependencies.iter().filter(|dependency| dependency.path.is_some());
+    let forbidden = ours.filter(|dependency| {
+        let to = dependency.name.as_str();
+        let for_tests = dependency.kind.as_deref() == Some("dev") && to == TESTKIT;
+        let domain = to == DOMAIN && !WITHOUT_DOMAIN.contains(&name);
+        !(for_tests || domain || allowed.contains(&to))
+    });
+    forbidden
+        .map(|dependency| {
+            let kind = dependency.kind.as_deref().map_or(String::new(), |kind| format!("{kind}-"));
+            let to = &dependency.name;
+            Violation::new(name, format!("may not have {to} as a {kind}dependency: the architecture has no such arrow"))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::Dependency;
+
+    fn package(name: &str, dependencies: &[(&str, Option<&str>)]) -> Package {
+        let dependency = |&(name, kind): &(&str, Option<&str>)| Dependency {
+            name: name.into(),
+            kind: kind.map(str::to_owned),
+            path: Some("crates/any".into()),
+        };
+        Package { name: name.into(), dependencies: dependencies.iter().map(dependency).collect() }
+    }
+
+    #[test]
+    fn an_arrow_of_the_table_and_the_domain_pass() {
+        let app = package("pinhole-app", &[("pinhole-store", None), ("pinhole-core", None), (TESTKIT, Some("dev"))]);
+        assert_eq!(check(&[app]), []);
+    }
+
+    #[test]
+    fn any_other_arrow_is_refused() {
+        for (from, to, kind) in [
+            ("pinhole-server", "pinhole-store", None),
+            ("pinhole-server", "pinhole-store", Some("dev")),
+            ("pinhole-server", TESTKIT, None),
+            ("pinhole-core", "pinhole-scenario", None),
+            ("pinhole-runtime", "pinhole-browser", None),
+            ("xtask", "pinhole-core", None),
+        ] {
+            let violations = check(&[package(from, &[(to, kind)])]);
+            assert_eq!(violations.len(), 1, "{from} -> {to}");
+            assert!(violations[0].to_string().contains(to), "{}", violations[0]);
+        }
+    }
+
+    #[test]
+    fn a_package_without_arrows_is_refused() {
+        assert_eq!(check(&[package("pinhole-utils", &[])]).len(), 1);
+    }
+
+    #[test]
+    fn the_table_has_no_circle() {
+        // Everything that can be built one after another has none.
+        let mut left: Vec<_> = ARROWS.iter().collect();
+        loop {
+            let names: Vec<_> = left.iter().map(|(name, _)| *name).collect();
+            let before = left.len();
+            left.retain(|(_, allowed)| allowed.iter().any(|to| names.contains(to)));
+            if left.len() == before {
+                break;
+            }
+        }
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
