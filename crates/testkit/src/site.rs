@@ -312,6 +312,19 @@ mod tests {
         assert_eq!(site.hits("/"), 4);
     }
 
+    /// The demo and its documentation rest on this switch: it has to change the cart and nothing else.
+    #[test]
+    fn the_demo_shop_changes_its_price() {
+        let site = Site::named("demo");
+        let pages = ["/", "/style.css", "/cart.html"];
+        let before = pages.map(|page| site.read(page).unwrap());
+        site.set_switch("new-price", true);
+        let after = pages.map(|page| site.read(page).unwrap());
+        assert_eq!(before[..2], after[..2]);
+        let total = |page: &[u8]| String::from_utf8_lossy(page).contains(r#"id="total">€ 139.90<"#);
+        assert!(!total(&before[2]) && total(&after[2]));
+    }
+
     #[test]
     fn media_types_and_escapes_are_right() {
         let (_root, site) = site();
