@@ -1,0 +1,230 @@
+//! The DevTools connection: commands out, answers and events in, one task that owns the socket.
+//!
+//! It drives `chromiumoxide::Connection` itself instead of that crate's `Handler`, because the handler keeps running
+//! on a dead socket, sends its own set-up to every page and does not time commands out. Here the first error on the
+//! socket ends the task, and with it every pending and every later call. No call waits without a limit.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use chromiumoxide::{
+    Command, Connection,
+    error::CdpError,
+    types::{CallId, EventMessage, Message, Method, MethodId},
+};
+use futures::StreamExt as _;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::sync::{Notify, mpsc, oneshot};
+
+use crate::error::CallError;
+
+/// An event, kept as JSON: a browser newer than the protocol description cannot make it unreadable.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Event {
+    pub(crate) method: String,
+    #[serde(rename = "sessionId")]
+    session: Option<String>,
+    #[serde(default)]
+    pub(crate) params: Value,
+}
+
+impl Method for Event {
+    fn identifier(&self) -> MethodId {
+        self.method.clone().into()
+    }
+}
+
+impl EventMessage for Event {
+    fn session_id(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+}
+
+/// Takes the events of one session, on the socket's task: it must not block.
+pub(crate) trait Listener: Send + Sync {
+    fn on_event(&self, event: &Event);
+    /// The browser is dead; no event will follow.
+    fn on_gone(&self);
+}
+
+struct Request {
+    method: MethodId,
+    session: Option<String>,
+    params: Value,
+    /// Absent when nobody waits for the answer.
+    answer: Option<oneshot::Sender<Result<Value, CallError>>>,
+}
+
+type Listeners = Arc<Mutex<HashMap<String, Arc<dyn Listener>>>>;
+
+#[derive(Default)]
+struct Life {
+    dead: AtomicBool,
+    ended: Notify,
+}
+
+/// A handle on the connection; clones share it.
+#[derive(Clone)]
+pub(crate) struct Client {
+    requests: mpsc::UnboundedSender<Request>,
+    listeners: Listeners,
+    life: Arc<Life>,
+}
+
+/// The key under which the browser's own events are heard.
+const BROWSER: &str = "";
+
+impl Client {
+    /// Connects and starts the task that owns the socket; the task ends with the socket or the last handle.
+    pub(crate) async fn connect(url: &str) -> Result<Self, CallError> {
+        let connection =
+            Connection::<Event>::connect(url).await.map_err(|error| CallError::Refused(error.to_string()))?;
+        let (requests, incoming) = mpsc::unbounded_channel();
+        let client = Self { requests, listeners: Listeners::default(), life: Arc::default() };
+        let (listeners, life) = (Arc::clone(&client.listeners), Arc::clone(&client.life));
+        tokio::spawn(async move {
+            // Also when the task is dropped with its runtime, or panics in the library.
+            let _end = End { listeners: Arc::clone(&listeners), life };
+            drive(connection, incoming, &listeners).await;
+        });
+        Ok(client)
+    }
+
+    pub(crate) fn is_dead(&self) -> bool {
+        self.life.dead.load(Ordering::Acquire)
+    }
+
+    /// Returns once the connection has ended.
+    pub(crate) async fn gone(&self) {
+        loop {
+            let ended = self.life.ended.notified();
+            if self.is_dead() {
+                return;
+            }
+            ended.await;
+        }
+    }
+
+    /// Hears the events of `session`, or the browser's own ones.
+    pub(crate) fn listen(&self, session: Option<&str>, listener: Arc<dyn Listener>) {
+        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.insert(session.unwrap_or(BROWSER).to_owned(), listener);
+    }
+
+    pub(crate) fn unlisten(&self, session: &str) {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).remove(session);
+    }
+
+    /// Sends a command to the browser itself and waits at most `limit`.
+    pub(crate) async fn call<C: Command>(&self, command: C, limit: Duration) -> Result<C::Response, CallError> {
+        self.call_in(None, command, limit).await
+    }
+
+    /// Sends a command to `session` and waits at most `limit`.
+    pub(crate) async fn call_in<C: Command>(
+        &self,
+        session: Option<&str>,
+        command: C,
+        limit: Duration,
+    ) -> Result<C::Response, CallError> {
+        let method = command.identifier();
+        let name = static_name(&method);
+        let params = serde_json::to_value(&command).map_err(|error| CallError::Refused(error.to_string()))?;
+        let (answer, answered) = oneshot::channel();
+        let session = session.map(str::to_owned);
+        self.requests
+            .send(Request { method, session, params, answer: Some(answer) })
+            .map_err(|_| CallError::Gone)?;
+        let value = tokio::time::timeout(limit, answered)
+            .await
+            .map_err(|_| CallError::Timeout(name))?
+            .unwrap_or(Err(CallError::Gone))?;
+        C::response_from_value(value).map_err(|error| CallError::Refused(format!("{name}: {error}")))
+    }
+
+    /// Sends a command whose answer nobody needs.
+    pub(crate) fn tell<C: Command>(&self, session: Option<&str>, command: &C) {
+        if let Ok(params) = serde_json::to_value(command) {
+            let session = session.map(str::to_owned);
+            let _ = self.requests.send(Request { method: command.identifier(), session, params, answer: None });
+        }
+    }
+}
+
+fn static_name(method: &MethodId) -> &'static str {
+    match method {
+        MethodId::Borrowed(name) => name,
+        MethodId::Owned(_) => "a command",
+    }
+}
+
+/// Tells everybody that the connection is over, however its task ends.
+struct End {
+    listeners: Listeners,
+    life: Arc<Life>,
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.life.dead.store(true, Ordering::Release);
+        self.life.ended.notify_waiters();
+        let listeners = std::mem::take(&mut *self.listeners.lock().unwrap_or_else(PoisonError::into_inner));
+        for listener in listeners.values() {
+            listener.on_gone();
+        }
+    }
+}
+
+async fn drive(
+    mut connection: Connection<Event>,
+    mut requests: mpsc::UnboundedReceiver<Request>,
+    listeners: &Listeners,
+) {
+    let mut pending: HashMap<CallId, oneshot::Sender<Result<Value, CallError>>> = HashMap::new();
+    loop {
+        tokio::select! {
+            request = requests.recv() => {
+                let Some(Request { method, session, params, answer }) = request else { return };
+                let Ok(id) = connection.submit_command(method, session.map(Into::into), params) else { continue };
+                if let Some(answer) = answer {
+                    // Calls that timed out are never answered; they must not pile up.
+                    if pending.len() >= 512 {
+                        pending.retain(|_, answer| !answer.is_closed());
+                    }
+                    pending.insert(id, answer);
+                }
+            }
+            message = connection.next() => match message {
+                Some(Ok(Message::Response(response))) => {
+                    if let Some(answer) = pending.remove(&response.id) {
+                        let result = match response.error {
+                            Some(error) => Err(CallError::Refused(error.message)),
+                            None => Ok(response.result.unwrap_or(Value::Null)),
+                        };
+                        let _ = answer.send(result);
+                    }
+                }
+                Some(Ok(Message::Event(event))) => {
+                    let key = event.session.as_deref().unwrap_or(BROWSER);
+                    let listener = listeners.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
+                    if let Some(listener) = listener {
+                        listener.on_event(&event);
+                    }
+                }
+                Some(Err(CdpError::InvalidMessage(..))) => tracing::warn!("unreadable message from the browser"),
+                Some(Err(error)) => {
+                    tracing::debug!(%error, "the browser's connection broke");
+                    return;
+                }
+                None => return,
+            },
+        }
+    }
+}

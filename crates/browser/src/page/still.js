@@ -1,0 +1,198 @@
+// Settles and freezes the page for a picture, says what its state is, and undoes it. Runs in the same isolated world.
+Object.assign(pinhole, (() => {
+  const { walk, roots, matches, attempt, one, contains, frame, isVisible, describe } = pinhole;
+  const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+  const bounded = (promise, ms) => Promise.race([promise.then(() => true, () => true), sleep(ms).then(() => false)]);
+
+  // --- What moves in the document, whoever asks: seen from the first call on.
+  let lastMutation = performance.now();
+  let mutations = 0;
+  let mutated = "";
+  const unseen = new Set(); // masks and hidden elements: their changes are in no picture
+  const observed = new WeakSet();
+  const observer = new MutationObserver((records) => records.forEach((record) => {
+    for (const element of unseen) if (contains(element, record.target)) return;
+    if (record.target === document.documentElement && [...record.addedNodes, ...record.removedNodes].includes(cover)) return;
+    lastMutation = performance.now();
+    mutations += 1;
+    mutated = record.target.nodeType === Node.ELEMENT_NODE ? describe(record.target)
+      : describe(record.target.parentElement ?? document.documentElement);
+  }));
+  const observe = () => roots().forEach((root) => {
+    if (observed.has(root)) return;
+    observed.add(root);
+    observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+  });
+
+  const images = () => [...walk(document)].filter((element) => element.tagName === "IMG");
+  const isBusy = (element) => element.ariaBusy === "true" && isVisible(element);
+  function blockers(quiet) {
+    const found = [];
+    if (document.readyState !== "complete") found.push(`document is ${document.readyState}`);
+    if (document.fonts.status !== "loaded") found.push("fonts are loading");
+    let waiting = 0;
+    let busy = 0;
+    for (const element of walk(document)) {
+      if (element.tagName === "IMG" && !element.complete) waiting += 1;
+      if (isBusy(element)) busy += 1;
+    }
+    if (waiting) found.push(`${waiting} images are loading`);
+    if (busy) found.push(`${busy} elements are busy`);
+    if (performance.now() - lastMutation < quiet) found.push(`the document changes: ${mutated}`);
+    return found;
+  }
+
+  // Waits until nothing is under way and the document was quiet for `quiet` ms, or `budget` ms are over.
+  async function settle(quiet, budget) {
+    const end = performance.now() + budget;
+    if (!observed.has(document)) { observe(); lastMutation = document.scripts.length ? performance.now() : -Infinity; }
+    const pictures = images();
+    for (const image of pictures) if (image.loading === "lazy") image.loading = "eager";
+    await bounded(Promise.all(pictures.map((image) => image.decode().catch(() => {}))), Math.min(budget, 5000));
+    await bounded(document.fonts.ready, Math.min(budget, 5000));
+    await frame();
+    let found = blockers(quiet);
+    while (found.length && performance.now() < end) {
+      await sleep(10);
+      observe();
+      found = blockers(quiet);
+    }
+    return found;
+  }
+
+  // --- Freezing.
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync("*, *::before, *::after { caret-color: transparent !important; scroll-behavior: auto !important; }");
+  let styled = [];
+  let cover = null;
+  let hidden = [];
+  let resumed = [];
+
+  function stopAnimations() {
+    for (const animation of document.getAnimations()) {
+      const end = animation.effect?.getComputedTiming().endTime;
+      if (animation.playState !== "running" && animation.playState !== "paused") continue;
+      if (animation.playState === "running" && Number.isFinite(end) && animation.playbackRate !== 0) {
+        animation.finish();
+      } else if (animation.playState === "running") {
+        animation.cancel();
+        resumed.push(animation);
+      }
+    }
+    for (const element of walk(document)) {
+      if (element.tagName === "svg") { element.pauseAnimations(); element.setCurrentTime(0); }
+      if (element.tagName === "VIDEO" && !element.paused) { element.pause(); element.currentTime = 0; }
+    }
+  }
+  const restless = ["transitionrun", "animationstart"];
+
+  function coverOver(boxes) {
+    if (!boxes.length) return;
+    cover = document.createElement("div");
+    // In the top layer, so that no dialog of the page lies above a mask.
+    cover.popover = "manual";
+    const style = (element, rules) => Object.entries(rules).forEach(([name, value]) => element.style.setProperty(name, value, "important"));
+    style(cover, { all: "initial", position: "absolute", left: "0", top: "0", width: "0", height: "0", display: "block", overflow: "visible" });
+    for (const [x, y, width, height] of boxes) {
+      const mask = document.createElement("div");
+      style(mask, { all: "initial", position: "absolute", display: "block", background: "#f0f", left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` });
+      cover.append(mask);
+    }
+    document.documentElement.append(cover);
+    cover.showPopover();
+  }
+
+  // Box in CSS pixels of the document, whole pixels, never smaller than the element.
+  function box(element) {
+    const { left, top, right, bottom } = element.getBoundingClientRect();
+    const x = Math.max(0, Math.floor(left + scrollX));
+    const y = Math.max(0, Math.floor(top + scrollY));
+    return [x, y, Math.ceil(right + scrollX) - x, Math.ceil(bottom + scrollY) - y];
+  }
+  const isDrawn = ([, , width, height]) => width > 0 && height > 0;
+
+  // Makes the page still. `rules` has `mask`, `hide`, `ignore`: lists of locators; `element`: a locator or null;
+  // `top`: whether to scroll to the top first. Says what each rule matched.
+  async function freeze(rules) {
+    thaw();
+    observe();
+    for (const root of roots()) { root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet]; styled.push(root); }
+    restless.forEach((name) => addEventListener(name, stopAnimations, true));
+    const calm = () => {
+      stopAnimations();
+      document.activeElement?.blur?.();
+      if (rules.top) scrollTo({ left: 0, top: 0, behavior: "instant" });
+    };
+    calm();
+    const found = { unmatched: [], masked: [], ignored: [], element: null };
+    const resolve = async (kind) => Promise.all(rules[kind].map(async (locator, index) => {
+      const answer = await attempt(() => matches(locator));
+      if (answer.problem || !answer.ok.length) found.unmatched.push([kind, index]);
+      return answer.ok ?? [];
+    })).then((lists) => lists.flat());
+    for (const element of await resolve("hide")) {
+      hidden.push([element, element.style.getPropertyValue("visibility"), element.style.getPropertyPriority("visibility")]);
+      unseen.add(element);
+      element.style.setProperty("visibility", "hidden", "important");
+    }
+    const masks = await resolve("mask");
+    const ignored = await resolve("ignore");
+    masks.forEach((element) => unseen.add(element));
+    if (rules.element) {
+      const answer = await attempt(() => one(rules.element));
+      if (answer.problem) { thaw(); return answer; }
+      if (!isVisible(answer.ok)) { thaw(); return { problem: "not_actionable", message: `${describe(answer.ok)} is not visible` }; }
+      found.element = answer.ok;
+    }
+    await frame();
+    await frame();
+    // Autofocus and late scripts act after the first frames.
+    calm();
+    await frame();
+    found.masked = masks.map(box).filter(isDrawn);
+    found.ignored = ignored.map(box).filter(isDrawn);
+    found.element &&= box(found.element);
+    coverOver(found.masked);
+    observer.takeRecords();
+    mutations = 0;
+    return { ok: { ...found, state: state(), scroll: [scrollX, scrollY] } };
+  }
+
+  // Everything by which two moments of a page can be told apart without a picture.
+  function state() {
+    const page = document.scrollingElement ?? document.documentElement;
+    const focus = document.activeElement;
+    const elements = [...walk(document)];
+    return {
+      ready: document.readyState,
+      fonts: document.fonts.status,
+      animations: document.getAnimations().filter((animation) => animation.playState === "running").length,
+      scroll: [scrollX, scrollY],
+      focus: !focus || focus === document.body || focus === document.documentElement ? null : describe(focus),
+      busy: elements.filter(isBusy).length,
+      images_incomplete: elements.filter((element) => element.tagName === "IMG" && !element.complete).length,
+      undefined_elements: elements.filter((e) => e.localName.includes("-") && e.matches(":not(:defined)")).length,
+      size: [page.scrollWidth, page.scrollHeight],
+      window: [innerWidth, innerHeight],
+      elements: elements.length - (cover ? 1 + cover.childElementCount : 0),
+      mutations: mutations ? `${mutations} in ${mutated}` : 0,
+    };
+  }
+
+  // Undoes `freeze`.
+  function thaw() {
+    restless.forEach((name) => removeEventListener(name, stopAnimations, true));
+    for (const root of styled) root.adoptedStyleSheets = root.adoptedStyleSheets.filter((other) => other !== sheet);
+    for (const [element, value, priority] of hidden) {
+      element.style.removeProperty("visibility");
+      if (value) element.style.setProperty("visibility", value, priority);
+    }
+    cover?.remove();
+    for (const animation of resumed) animation.play();
+    observer.takeRecords();
+    unseen.clear();
+    [styled, hidden, resumed, cover] = [[], [], [], null];
+  }
+
+  return { settle, freeze, state, thaw };
+})());

@@ -1,0 +1,353 @@
+//! What is known of a page from its events alone: loading, requests under way, the main document's answer, console
+//! messages, and faults that end the cell. It reacts to dialogs and to nothing else.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use chromiumoxide::cdp::browser_protocol::page::HandleJavaScriptDialogParams;
+use pinhole_core::FailureReason;
+use serde_json::Value;
+use tokio::sync::Notify;
+use url::Url;
+
+use crate::{
+    client::{Client, Event, Listener},
+    console::Console,
+    error::Fault,
+    hosts::Hosts,
+};
+
+/// A page that asks more often is stuck in a loop of dialogs.
+const MAX_DIALOGS: u32 = 10;
+
+/// The main document's answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Document {
+    pub(crate) loader: String,
+    /// Absent for documents that came without HTTP, such as `about:blank`.
+    pub(crate) status: Option<u16>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The document that is shown.
+    loader: String,
+    url: String,
+    /// The last answer to a navigation request of the main frame; it comes before the document is shown.
+    answer: Document,
+    dom_ready: bool,
+    loaded: bool,
+    /// The main frame has begun to load something else.
+    loading: bool,
+    requests: HashMap<String, Request>,
+    /// When the last request of a script ended, if the document made one.
+    script_request_ended: Option<Instant>,
+    /// When the last relevant request ended.
+    request_ended: Option<Instant>,
+    failed_fonts: u32,
+    dialogs: u32,
+    fault: Option<Fault>,
+    console: Console,
+}
+
+struct Request {
+    url: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Script,
+    Font,
+    Other,
+}
+
+/// The state of one page, filled by the socket's task and read by the cell.
+pub(crate) struct Watch {
+    client: Client,
+    session: String,
+    main_frame: String,
+    hosts: Hosts,
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+/// What is under way in a page.
+#[derive(Clone, Debug)]
+pub(crate) struct Network {
+    pub(crate) pending: usize,
+    /// The address of one pending request.
+    pub(crate) example: Option<String>,
+    /// Time since the last relevant request ended.
+    pub(crate) idle: Duration,
+    /// Whether a script of the document has made requests.
+    pub(crate) scripted: bool,
+    /// Time since the last request of a script ended.
+    pub(crate) script_idle: Duration,
+}
+
+impl Watch {
+    pub(crate) fn new(client: Client, session: String, main_frame: String, hosts: Hosts) -> Arc<Self> {
+        let state = Mutex::new(State { loaded: true, dom_ready: true, url: "about:blank".into(), ..State::default() });
+        Arc::new(Self { client, session, main_frame, hosts, state, changed: Notify::new() })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first fault that ends the cell.
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        self.state().fault.clone()
+    }
+
+    fn set_fault(&self, fault: Fault) {
+        self.state().fault.get_or_insert(fault);
+        self.changed.notify_waiters();
+    }
+
+    pub(crate) fn renderer_crashed(&self) {
+        self.set_fault(Fault::new(FailureReason::RendererCrashed, "the page's renderer process ended"));
+    }
+
+    pub(crate) fn browser_gone(&self) {
+        self.set_fault(Fault::browser_gone());
+    }
+
+    pub(crate) fn popup_closed(&self) {
+        self.state().console.note("a window that the page opened was closed");
+    }
+
+    /// Returns with the fault once there is one.
+    pub(crate) async fn failed(&self) -> Fault {
+        loop {
+            let changed = self.changed.notified();
+            if let Some(fault) = self.fault() {
+                return fault;
+            }
+            changed.await;
+        }
+    }
+
+    /// Waits until `loader`'s document is loaded, or any document when it is absent; the caller bounds the wait.
+    pub(crate) async fn loaded(&self, loader: Option<&str>) {
+        self.until(|state| state.loaded && !state.loading && loader.is_none_or(|id| state.loader == id)).await;
+    }
+
+    async fn until(&self, holds: impl Fn(&State) -> bool) {
+        loop {
+            let changed = self.changed.notified();
+            if holds(&self.state()) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Whether `loader`'s document has been parsed, though parts of it may still be loading.
+    pub(crate) fn is_parsed(&self, loader: Option<&str>) -> bool {
+        let state = self.state();
+        state.dom_ready && loader.is_none_or(|id| state.loader == id)
+    }
+
+    pub(crate) fn is_loading(&self) -> bool {
+        let state = self.state();
+        state.loading || !state.loaded
+    }
+
+    /// Address of the shown document.
+    pub(crate) fn url(&self) -> String {
+        self.state().url.clone()
+    }
+
+    /// The identity of the shown document.
+    pub(crate) fn loader(&self) -> String {
+        self.state().loader.clone()
+    }
+
+    /// HTTP status of the shown document.
+    pub(crate) fn status(&self) -> Option<u16> {
+        let state = self.state();
+        (state.answer.loader == state.loader).then_some(state.answer.status).flatten()
+    }
+
+    /// HTTP status of the last answer to a navigation, whether or not its document is shown.
+    pub(crate) fn answered(&self, loader: &str) -> bool {
+        let state = self.state();
+        state.answer.loader == loader && state.answer.status.is_some()
+    }
+
+    pub(crate) fn failed_fonts(&self) -> u32 {
+        self.state().failed_fonts
+    }
+
+    pub(crate) fn console_errors(&self) -> (u32, Option<String>) {
+        let state = self.state();
+        (state.console.errors(), state.console.first_error().map(str::to_owned))
+    }
+
+    pub(crate) fn console_json(&self) -> Vec<u8> {
+        self.state().console.to_json()
+    }
+
+    pub(crate) fn network(&self) -> Network {
+        let state = self.state();
+        let since = |instant: Option<Instant>| instant.map_or(Duration::MAX, |instant| instant.elapsed());
+        Network {
+            pending: state.requests.len(),
+            example: state.requests.values().map(|request| request.url.clone()).min(),
+            idle: since(state.request_ended),
+            scripted: state.script_request_ended.is_some(),
+            script_idle: since(state.script_request_ended),
+        }
+    }
+
+    fn is_main(&self, params: &Value) -> bool {
+        params.get("frameId").and_then(Value::as_str) == Some(self.main_frame.as_str())
+    }
+
+    fn request_started(&self, params: &Value) {
+        let text = |pointer: &str| params.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let (url, kind) = (text("/request/url"), text("/type"));
+        if kind == "Document" && self.is_main(params) {
+            self.check_host(url);
+        }
+        // These may stay open for as long as the page does and change nothing that is shown by their end.
+        let endless = matches!(kind, "EventSource" | "WebSocket" | "Ping" | "Media" | "Prefetch" | "CSPViolationReport");
+        if endless || url.starts_with("data:") || url.starts_with("blob:") {
+            return;
+        }
+        let kind = match kind {
+            "XHR" | "Fetch" | "Script" => Kind::Script,
+            "Font" => Kind::Font,
+            _ => Kind::Other,
+        };
+        let mut state = self.state();
+        const MAX_REQUESTS: usize = 10_000;
+        if state.requests.len() < MAX_REQUESTS {
+            let url = crate::hosts::without_query(url);
+            state.requests.insert(text("/requestId").to_owned(), Request { url, kind });
+        }
+    }
+
+    /// A redirect or a script may lead the main frame where the environment does not allow it to go.
+    fn check_host(&self, url: &str) {
+        let allowed = Url::parse(url).is_ok_and(|url| url.scheme() == "about" || self.hosts.allows(&url));
+        if !allowed {
+            let place = crate::hosts::without_query(url);
+            let message = format!("the page went to {place}, which is not an allowed host of the environment");
+            self.set_fault(Fault::new(FailureReason::EgressDenied, message));
+        }
+    }
+
+    fn request_ended(&self, params: &Value, failed: bool) {
+        let id = params.get("requestId").and_then(Value::as_str).unwrap_or_default();
+        let mut state = self.state();
+        let Some(request) = state.requests.remove(id) else { return };
+        let now = Instant::now();
+        state.request_ended = Some(now);
+        if request.kind == Kind::Script && state.loaded {
+            state.script_request_ended = Some(now);
+        }
+        if request.kind == Kind::Font && failed {
+            state.failed_fonts += 1;
+        }
+        if failed {
+            let why = params.get("errorText").and_then(Value::as_str).unwrap_or("failed");
+            state.console.note(&format!("request for {} ended with {why}", request.url));
+        }
+    }
+
+    fn response(&self, params: &Value) {
+        let text = |pointer: &str| params.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let status = params.pointer("/response/status").and_then(Value::as_u64).and_then(|n| u16::try_from(n).ok());
+        let mut state = self.state();
+        if text("/type") == "Document" && self.is_main(params) {
+            state.answer = Document { loader: text("/loaderId").to_owned(), status: status.filter(|code| *code > 0) };
+        }
+        let missing = status.is_some_and(|code| code >= 400);
+        if text("/type") == "Font" && missing {
+            state.failed_fonts += 1;
+        }
+    }
+
+    fn navigated(&self, params: &Value) {
+        let frame = |name: &str| params.pointer(name).and_then(Value::as_str);
+        if frame("/frame/id") != Some(self.main_frame.as_str()) {
+            return;
+        }
+        let mut state = self.state();
+        state.loader = frame("/frame/loaderId").unwrap_or_default().to_owned();
+        state.url = frame("/frame/unreachableUrl").or(frame("/frame/url")).unwrap_or_default().to_owned();
+        state.url.push_str(frame("/frame/urlFragment").unwrap_or_default());
+        (state.dom_ready, state.loaded, state.failed_fonts) = (false, false, 0);
+        state.script_request_ended = None;
+        // Requests of the document before are of no interest; some never report their end.
+        state.requests.clear();
+    }
+
+    fn lifecycle(&self, params: &Value) {
+        if !self.is_main(params) {
+            return;
+        }
+        let text = |name: &str| params.get(name).and_then(Value::as_str).unwrap_or_default();
+        let mut state = self.state();
+        if text("loaderId") != state.loader {
+            return;
+        }
+        match text("name") {
+            "DOMContentLoaded" => state.dom_ready = true,
+            "load" => (state.dom_ready, state.loaded) = (true, true),
+            _ => {}
+        }
+    }
+
+    fn dialog(&self, params: &Value) {
+        let kind = params.get("type").and_then(Value::as_str).unwrap_or_default();
+        // Declining to leave would keep the page where it is; every other question is declined.
+        let accept = kind == "beforeunload";
+        self.client.tell(Some(&self.session), &HandleJavaScriptDialogParams::new(accept));
+        let mut state = self.state();
+        state.dialogs += 1;
+        state.console.note(&format!("a dialog ({kind}) was {}", if accept { "accepted" } else { "dismissed" }));
+        if state.dialogs > MAX_DIALOGS {
+            let message = format!("the page opened more than {MAX_DIALOGS} dialogs");
+            state.fault.get_or_insert(Fault::new(FailureReason::LimitExceeded, message));
+        }
+    }
+}
+
+impl Listener for Watch {
+    fn on_event(&self, event: &Event) {
+        let params = &event.params;
+        match event.method.as_str() {
+            "Network.requestWillBeSent" => self.request_started(params),
+            "Network.responseReceived" => self.response(params),
+            "Network.loadingFinished" => self.request_ended(params, false),
+            "Network.loadingFailed" => self.request_ended(params, true),
+            "Page.frameNavigated" => self.navigated(params),
+            "Page.navigatedWithinDocument" if self.is_main(params) => {
+                if let Some(url) = params.get("url").and_then(Value::as_str) {
+                    self.state().url = url.to_owned();
+                }
+            }
+            "Page.lifecycleEvent" => self.lifecycle(params),
+            "Page.frameStartedLoading" if self.is_main(params) => self.state().loading = true,
+            "Page.frameStoppedLoading" if self.is_main(params) => self.state().loading = false,
+            "Page.javascriptDialogOpening" => self.dialog(params),
+            "Runtime.consoleAPICalled" => self.state().console.api(params),
+            "Runtime.exceptionThrown" => self.state().console.exception(params),
+            "Log.entryAdded" => self.state().console.entry(params),
+            "Inspector.targetCrashed" => return self.renderer_crashed(),
+            _ => return,
+        }
+        self.changed.notify_waiters();
+    }
+
+    fn on_gone(&self) {
+        self.browser_gone();
+    }
+}
