@@ -188,7 +188,7 @@ fn signed_files(input: &CatalogInput) -> Result<BTreeMap<String, Vec<u8>>> {
         revision: input.revision.number,
         digest: input.revision.digest()?,
         previous_digest: input.revision.previous_digest,
-        key_ids: key_ids(&files).map_err(|error| fault(error.path(), error.reason()))?,
+        key_ids: key_ids(files.iter()).map_err(|error| fault(error.path(), error.reason()))?,
     };
     files.insert(CATALOG_PATH.into(), canonical_json(&head)?);
     Ok(files)
@@ -216,10 +216,12 @@ fn manifest_bytes(files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<u8>> {
     canonical_json(&Manifest { format: FORMAT, files })
 }
 
-/// The ids of the keys that signed the envelopes among `files`.
-pub(crate) fn key_ids(files: &BTreeMap<String, Vec<u8>>) -> Result<BTreeSet<String>, VerifyError> {
+/// The ids of the keys that signed the envelopes among `files` (path and bytes).
+pub(crate) fn key_ids<'a>(
+    files: impl Iterator<Item = (&'a String, &'a Vec<u8>)>,
+) -> Result<BTreeSet<String>, VerifyError> {
     let mut ids = BTreeSet::new();
-    for (path, bytes) in files.iter().filter(|(path, _)| path.ends_with(".dsse.json")) {
+    for (path, bytes) in files.filter(|(path, _)| path.ends_with(".dsse.json")) {
         let envelope = Envelope::from_bytes(bytes).map_err(|error| error.within(path))?;
         ids.extend(envelope.signatures.into_iter().map(|signature| signature.keyid));
     }

@@ -10,11 +10,15 @@ mod checkout;
 mod envelope;
 mod error;
 mod evidence;
+#[cfg(test)]
+mod fixture;
 mod jwks;
 mod keys;
 mod predicate;
 mod receipt;
 mod statement;
+#[cfg(test)]
+mod tests;
 mod verify;
 
 pub use catalog::{CatalogEntry, CatalogInput, CatalogTree, PublicationMarker, entries_digest, manifest, render};

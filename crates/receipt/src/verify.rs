@@ -166,9 +166,7 @@ fn check_head(
         return Err(VerifyError::new("baselines/", "the signed revision has other entries"));
     }
     let own_statement = revision_path(head.revision);
-    let listed: Files =
-        files.iter().filter(|(path, _)| **path != own_statement).map(|(p, b)| (p.clone(), b.clone())).collect();
-    if key_ids(&listed)? != head.key_ids {
+    if key_ids(files.iter().filter(|(path, _)| **path != own_statement))? != head.key_ids {
         return wrong("its key ids are not those of the listed envelopes");
     }
     Ok(())
