@@ -1,1 +1,43 @@
-//! Placeholder.
+//! The contract: every operation with its command, view, permission, idempotency class and REST path, declared once.
+//!
+//! REST, MCP, pages and every schema file are made from this list. It holds no behaviour: `pinhole-app` implements the
+//! operations, and the transports call them.
+
+mod baselines;
+mod catalog;
+mod error;
+mod page;
+mod projects;
+mod publications;
+mod runs;
+mod scenarios;
+mod spec;
+mod who;
+
+pub use baselines::{
+    ApprovalRequestItem, ApprovalView, CandidateView, CaptureVisualBaseline, ConsumeBaselineApproval, DecideApproval,
+    DecisionView, GetApproval, Materialized, MaterializedView, RequestBaselineApproval, ReviewView,
+    ReviewVisualBaseline, ReviewsView,
+};
+pub use catalog::{CatalogEntryView, CatalogRevisionView, GetCatalogRevision, Latest, RevisionSelector};
+pub use error::{ErrorBody, status_of};
+pub use page::{Cursor, Limit};
+pub use projects::{
+    ActionPolicy, CreateEnvironment, CreateProject, EnvironmentDocument, EnvironmentView, GetEnvironment, GetProject,
+    ProjectView,
+};
+pub use publications::{ExpectedHead, GetPublication, PublicationAttemptView, PublicationView, PublishBaselineCatalog};
+pub use runs::{
+    ArtifactView, AttemptView, CellView, CheckpointView, ComparisonView, ContentRef, GetCaptureReceipt,
+    GetScenarioArtifact, GetScenarioRun, GetScenarioRunResult, ListScenarioRuns, ReceiptView, RunList, RunResultView,
+    RunView, StartScenarioRun,
+};
+pub use scenarios::{
+    CreateScenario, DiagnosticView, GetScenario, ScenarioView, SourceFormat, SubmitScenarioRevision, ValidateScenario,
+    ValidationView,
+};
+pub use spec::{Idempotency, Method, Operation, OperationSpec, OperationView, Schemas, Spec, Surfaces, Who, specs};
+pub use who::{ListOperations, OperationList, Whoami, WhoamiView};
+
+/// The version of the tool catalog (R5).
+pub const CATALOG_VERSION: &str = "050.2.0";

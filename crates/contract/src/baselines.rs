@@ -1,0 +1,327 @@
+//! The baseline path: candidate, review, approval request, decision, consumption.
+
+use pinhole_core::{
+    ApprovalId, ApprovalIntent, ApprovalState, BaselineKey, CandidateId, CandidateState, DecisionId, Disposition,
+    IdempotencyKey, LineName, Name, Outcome, Permission, PrincipalId, PublicationIntent, Reason, ReceiptId, ReviewId,
+    Sha256Digest, Slug, Timestamp,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Idempotency, Method, Operation, Spec, Surfaces, Who};
+
+/// Propose a registered capture as a visual baseline.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CaptureVisualBaseline {
+    /// A receipt that the server registered.
+    pub receipt_id: ReceiptId,
+    /// The catalog line; `main` when left out.
+    #[serde(default)]
+    pub line: LineName,
+    /// One key for one intent.
+    #[serde(default, skip_serializing)]
+    pub idempotency_key: Option<IdempotencyKey>,
+}
+
+/// A proposed baseline.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CandidateView {
+    /// Its id.
+    pub id: CandidateId,
+    /// Where it would go.
+    pub key: BaselineKey,
+    /// Its receipt.
+    pub receipt_id: ReceiptId,
+    /// SHA-256 of its picture.
+    pub capture_digest: Sha256Digest,
+    /// Its state.
+    pub state: CandidateState,
+    /// Digest of the key's present entry; null when it has none.
+    pub current_entry: Option<Sha256Digest>,
+    /// Who proposed it.
+    pub author: PrincipalId,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+impl Operation for CaptureVisualBaseline {
+    type Output = CandidateView;
+    const SPEC: Spec = Spec {
+        name: "capture_visual_baseline",
+        summary: "Propose a capture that the server registered as a visual baseline.",
+        permission: Some(Permission::BaselineWrite),
+        who: Who::Any,
+        idempotency: Idempotency::Keyed,
+        surfaces: Surfaces::RestAndMcp,
+        method: Method::Post,
+        path: "/baselines/capture-visual",
+    };
+}
+
+/// Accept or reject captures of one run.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReviewVisualBaseline {
+    /// 1 to 200 different receipts of one run.
+    #[schemars(length(min = 1, max = 200))]
+    pub receipts: Vec<ReceiptId>,
+    /// Accept or reject.
+    pub disposition: Disposition,
+    /// Why.
+    pub reason: Reason,
+    /// A decision ticket over the run and these receipts, for callers with a token.
+    #[serde(default, skip_serializing)]
+    #[schemars(length(max = 200))]
+    pub ticket: Option<String>,
+    /// One key for one intent.
+    #[serde(default, skip_serializing)]
+    pub idempotency_key: Option<IdempotencyKey>,
+}
+
+/// The dispositions that one call made.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ReviewsView {
+    /// One for each receipt, in the order of the call.
+    pub reviews: Vec<ReviewView>,
+}
+
+/// A human disposition of one capture.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ReviewView {
+    /// Its id.
+    pub id: ReviewId,
+    /// The receipt.
+    pub receipt_id: ReceiptId,
+    /// Accept or reject.
+    pub disposition: Disposition,
+    /// Why.
+    pub reason: Reason,
+    /// SHA-256 of the picture that it is bound to.
+    pub capture_digest: Sha256Digest,
+    /// The render digest that it is bound to.
+    pub render_digest: Sha256Digest,
+    /// The rules digest that it is bound to.
+    pub rules_digest: Sha256Digest,
+    /// Who.
+    pub reviewer: PrincipalId,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+impl Operation for ReviewVisualBaseline {
+    type Output = ReviewsView;
+    const SPEC: Spec = Spec {
+        name: "review_visual_baseline",
+        summary: "Accept or reject captures of one run (human authority).",
+        permission: Some(Permission::ReviewWrite),
+        who: Who::Human,
+        idempotency: Idempotency::Keyed,
+        surfaces: Surfaces::RestAndMcp,
+        method: Method::Post,
+        path: "/reviews",
+    };
+}
+
+/// One item of a request.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApprovalRequestItem {
+    /// The candidate.
+    pub candidate_id: CandidateId,
+    /// Its accepting review.
+    pub review_id: ReviewId,
+}
+
+/// Ask for approval of 1 to 500 items, decided and consumed together.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequestBaselineApproval {
+    /// The project.
+    pub project: Slug,
+    /// The catalog line; `main` when left out.
+    #[serde(default)]
+    pub line: LineName,
+    /// The items, over different keys.
+    #[schemars(length(min = 1, max = 500))]
+    pub items: Vec<ApprovalRequestItem>,
+    /// A label for people, such as a release.
+    #[serde(default)]
+    pub release_label: Option<Name>,
+    /// Where the revision is to be published.
+    #[serde(default)]
+    pub publication: Option<PublicationIntent>,
+    /// One key for one intent.
+    #[serde(default, skip_serializing)]
+    pub idempotency_key: Option<IdempotencyKey>,
+}
+
+/// An approval: its intent, state and decisions.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ApprovalView {
+    /// Its id.
+    pub id: ApprovalId,
+    /// The version that a decision must name.
+    pub version: u32,
+    /// Its state.
+    pub state: ApprovalState,
+    /// What exactly is approved.
+    pub intent: ApprovalIntent,
+    /// SHA-256 over the intent's canonical bytes.
+    pub intent_digest: Sha256Digest,
+    /// Who asked.
+    pub requested_by: PrincipalId,
+    /// When.
+    pub created_at: Timestamp,
+    /// Until when it may be decided and consumed.
+    pub expires_at: Timestamp,
+    /// The decisions so far.
+    pub decisions: Vec<DecisionView>,
+    /// The catalog revision that it became.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consumed_revision: Option<u32>,
+}
+
+/// One decision.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct DecisionView {
+    /// Its id.
+    pub id: DecisionId,
+    /// Yes or no.
+    pub outcome: Outcome,
+    /// Why.
+    pub reason: Reason,
+    /// Who.
+    pub principal: PrincipalId,
+    /// By what authority: `session`, `ticket` or `local_ticket`.
+    pub via: String,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+impl Operation for RequestBaselineApproval {
+    type Output = ApprovalView;
+    const SPEC: Spec = Spec {
+        name: "request_baseline_approval",
+        summary: "Ask a person to approve candidates as baselines; the items are decided and consumed together.",
+        permission: Some(Permission::BaselineWrite),
+        who: Who::Any,
+        idempotency: Idempotency::Keyed,
+        surfaces: Surfaces::RestAndMcp,
+        method: Method::Post,
+        path: "/approvals",
+    };
+}
+
+/// Read an approval.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetApproval {
+    /// The approval.
+    pub approval_id: ApprovalId,
+}
+
+impl Operation for GetApproval {
+    type Output = ApprovalView;
+    const SPEC: Spec = Spec {
+        name: "get_approval",
+        summary: "Read an approval: its intent, state and decisions.",
+        permission: Some(Permission::Read),
+        who: Who::Any,
+        idempotency: Idempotency::Read,
+        surfaces: Surfaces::RestAndMcp,
+        method: Method::Get,
+        path: "/approvals/{approval_id}",
+    };
+}
+
+/// Decide an approval.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DecideApproval {
+    /// The approval.
+    pub approval_id: ApprovalId,
+    /// Yes or no.
+    pub outcome: Outcome,
+    /// Why.
+    pub reason: Reason,
+    /// A decision ticket over this approval, for callers with a token.
+    #[serde(default, skip_serializing)]
+    #[schemars(length(max = 200))]
+    pub ticket: Option<String>,
+    /// The version that the caller has seen.
+    #[serde(default)]
+    pub expected_version: Option<u32>,
+}
+
+impl Operation for DecideApproval {
+    type Output = ApprovalView;
+    const SPEC: Spec = Spec {
+        name: "decide_approval",
+        summary: "Approve or deny (human authority); a denial changes nothing else.",
+        permission: Some(Permission::ApprovalDecide),
+        who: Who::Human,
+        idempotency: Idempotency::Cas,
+        surfaces: Surfaces::RestAndMcp,
+        method: Method::Post,
+        path: "/approvals/{approval_id}/decision",
+    };
+}
+
+/// Turn an approved request into a catalog revision, once.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConsumeBaselineApproval {
+    /// The approval.
+    pub approval_id: ApprovalId,
+    /// The intent that was approved.
+    pub intent_digest: Sha256Digest,
+    /// The line's present revision; 0 when it has none.
+    #[serde(default)]
+    pub expected_version: Option<u32>,
+    /// One key for one intent.
+    #[serde(default, skip_serializing)]
+    pub idempotency_key: Option<IdempotencyKey>,
+}
+
+/// What consumption made: a catalog revision. Nothing of it is published yet.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct MaterializedView {
+    /// Always `materialized`.
+    pub outcome: Materialized,
+    /// The approval.
+    pub approval_id: ApprovalId,
+    /// The line.
+    pub line: LineName,
+    /// The new revision.
+    pub revision: u32,
+    /// Its digest.
+    pub digest: Sha256Digest,
+    /// How many entries it has.
+    pub entries: u32,
+    /// True when an earlier call with the same key made it.
+    #[serde(default)]
+    pub replayed: bool,
+}
+
+/// The word `materialized`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Materialized {
+    /// The only value.
+    Materialized,
+}
+
+impl Operation for ConsumeBaselineApproval {
+    type Output = MaterializedView;
+    const SPEC: Spec = Spec {
+        name: "consume_baseline_approval",
+        summary: "Turn an approved request into one catalog revision, once; nothing is published by it.",
+        permission: Some(Permission::BaselineWrite),
+        who: Who::Any,
+        idempotency: Idempotency::KeyedCas,
+        surfaces: Surfaces::RestAndMcp,
+        method: Method::Post,
+        path: "/approvals/{approval_id}/consume",
+    };
+}

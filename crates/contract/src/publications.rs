@@ -1,0 +1,126 @@
+//! Publication of catalog revisions to Git.
+
+use pinhole_core::{IdempotencyKey, LineName, Permission, PublicationId, PublicationState, Slug, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Idempotency, Method, Operation, Spec, Surfaces, Who};
+
+/// Where the caller has seen the branch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ExpectedHead {
+    /// At this commit; null when the branch does not exist yet.
+    Commit(#[schemars(length(min = 40, max = 64))] Option<String>),
+    /// Wherever this publication leaves it.
+    After(PublicationId),
+}
+
+/// Publish a catalog revision to a branch.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PublishBaselineCatalog {
+    /// The project.
+    pub project: Slug,
+    /// The line; `main` when left out.
+    #[serde(default)]
+    pub line: LineName,
+    /// The remote's slug.
+    pub remote: Slug,
+    /// The branch, without `refs/heads/`.
+    pub branch: LineName,
+    /// Where the caller has seen the branch.
+    pub expected_head: ExpectedHead,
+    /// The publication to try again after a conflict.
+    #[serde(default)]
+    pub publication_id: Option<PublicationId>,
+    /// The line's present revision, which is the one that is published.
+    #[serde(default)]
+    pub expected_version: Option<u32>,
+    /// One key for one intent.
+    #[serde(default, skip_serializing)]
+    pub idempotency_key: Option<IdempotencyKey>,
+}
+
+/// A publication. Only `published` means published.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PublicationView {
+    /// Its id.
+    pub id: PublicationId,
+    /// The line.
+    pub line: LineName,
+    /// The catalog revision.
+    pub revision: u32,
+    /// The remote's slug.
+    pub remote: Slug,
+    /// The branch.
+    pub branch: LineName,
+    /// Its state.
+    pub state: PublicationState,
+    /// Counts changes.
+    pub version: u32,
+    /// Every attempt with its expected head and outcome.
+    pub attempts: Vec<PublicationAttemptView>,
+    /// What a person needs to know about the state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// The signed receipt of the read-back (a DSSE envelope), once published.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<serde_json::Value>,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+    /// When it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<Timestamp>,
+}
+
+/// One attempt of a publication.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PublicationAttemptView {
+    /// From 1.
+    pub attempt: u32,
+    /// Where the caller had seen the branch.
+    pub expected_head: ExpectedHead,
+    /// The commit that ours stands on.
+    pub base_commit: Option<String>,
+    /// Our commit.
+    pub commit: Option<String>,
+    /// How it ended.
+    pub outcome: Option<String>,
+}
+
+impl Operation for PublishBaselineCatalog {
+    type Output = PublicationView;
+    const SPEC: Spec = Spec {
+        name: "publish_baseline_catalog",
+        summary: "Publish the line's present revision to a Git branch; the answer is queued, not published.",
+        permission: Some(Permission::CatalogPublish),
+        who: Who::Any,
+        idempotency: Idempotency::KeyedCas,
+        surfaces: Surfaces::RestAndMcp,
+        method: Method::Post,
+        path: "/publications",
+    };
+}
+
+/// Read a publication.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetPublication {
+    /// The publication.
+    pub publication_id: PublicationId,
+}
+
+impl Operation for GetPublication {
+    type Output = PublicationView;
+    const SPEC: Spec = Spec {
+        name: "get_publication",
+        summary: "Read a publication: its state, attempts and receipt.",
+        permission: Some(Permission::Read),
+        who: Who::Any,
+        idempotency: Idempotency::Read,
+        surfaces: Surfaces::RestAndMcp,
+        method: Method::Get,
+        path: "/publications/{publication_id}",
+    };
+}

@@ -1,0 +1,234 @@
+//! What an operation is, and the one list of them.
+
+use pinhole_core::Permission;
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+/// An operation: the command type is its input, `Output` its success.
+pub trait Operation: DeserializeOwned + JsonSchema + Send + 'static {
+    /// What success returns.
+    type Output: Serialize + JsonSchema + Send;
+    /// Everything else about it.
+    const SPEC: Spec;
+}
+
+/// The declaration of an operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Spec {
+    /// Its stable name; the MCP tool has the same.
+    pub name: &'static str,
+    /// One sentence for people and agents.
+    pub summary: &'static str,
+    /// What the caller needs on the object; `None` when being authenticated is enough.
+    pub permission: Option<Permission>,
+    /// Which principals may call it at all.
+    pub who: Who,
+    /// How repeats behave.
+    pub idempotency: Idempotency,
+    /// Where it is offered.
+    pub surfaces: Surfaces,
+    /// REST method.
+    pub method: Method,
+    /// REST path below `/api/v1`, with `{name}` for members that the path gives.
+    pub path: &'static str,
+}
+
+/// Which principals may call an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Who {
+    /// Users and services.
+    Any,
+    /// Only human authority: a user's fresh session or decision ticket.
+    Human,
+}
+
+/// Idempotency classes of the contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Idempotency {
+    /// Changes nothing.
+    Read,
+    /// Needs `idempotency_key`.
+    Keyed,
+    /// Needs `expected_version`.
+    Cas,
+    /// Needs both.
+    KeyedCas,
+}
+
+/// Where an operation is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Surfaces {
+    /// REST and MCP.
+    RestAndMcp,
+    /// REST only.
+    RestOnly,
+}
+
+/// REST methods in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Method {
+    /// Reads.
+    Get,
+    /// Creates and acts.
+    Post,
+}
+
+/// An operation in the list, with its types erased to schemas.
+#[derive(Clone, Copy)]
+pub struct OperationSpec {
+    /// The declaration.
+    pub spec: Spec,
+    /// Makes the schemas.
+    pub schemas: fn() -> Schemas,
+}
+
+/// JSON Schemas (2020-12) of an operation.
+pub struct Schemas {
+    /// Of the command.
+    pub input: Schema,
+    /// Of success.
+    pub output: Schema,
+}
+
+/// An operation as `list_operations` shows it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct OperationView {
+    /// Its stable name.
+    pub name: String,
+    /// One sentence.
+    pub summary: String,
+    /// What the caller needs on the object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permission: Option<Permission>,
+    /// Which principals may call it.
+    pub who: Who,
+    /// How repeats behave.
+    pub idempotency: Idempotency,
+    /// Where it is offered.
+    pub surfaces: Surfaces,
+    /// REST method.
+    pub method: Method,
+    /// REST path.
+    pub path: String,
+}
+
+impl From<&Spec> for OperationView {
+    fn from(spec: &Spec) -> Self {
+        Self {
+            name: spec.name.into(),
+            summary: spec.summary.into(),
+            permission: spec.permission,
+            who: spec.who,
+            idempotency: spec.idempotency,
+            surfaces: spec.surfaces,
+            method: spec.method,
+            path: format!("/api/v1{}", spec.path),
+        }
+    }
+}
+
+impl OperationSpec {
+    /// The list's line for the operation whose command is `O`.
+    pub const fn of<O: Operation>() -> Self {
+        Self { spec: O::SPEC, schemas: schemas::<O> }
+    }
+}
+
+fn schemas<O: Operation>() -> Schemas {
+    let schema = |make: fn(SchemaGenerator) -> Schema, settings: SchemaSettings| make(settings.into_generator());
+    Schemas {
+        input: schema(|generator| generator.into_root_schema_for::<O>(), SchemaSettings::draft2020_12()),
+        output: schema(
+            |generator| generator.into_root_schema_for::<O::Output>(),
+            SchemaSettings::draft2020_12().for_serialize(),
+        ),
+    }
+}
+
+macro_rules! operations {
+    ($($command:ty,)*) => {
+        /// Every operation, in the order of the contract.
+        pub const fn specs() -> &'static [OperationSpec] {
+            const { &[$(OperationSpec::of::<$command>()),*] }
+        }
+    };
+}
+
+operations! {
+    crate::Whoami,
+    crate::ListOperations,
+    crate::CreateProject,
+    crate::GetProject,
+    crate::CreateEnvironment,
+    crate::GetEnvironment,
+    crate::ValidateScenario,
+    crate::CreateScenario,
+    crate::SubmitScenarioRevision,
+    crate::GetScenario,
+    crate::StartScenarioRun,
+    crate::GetScenarioRun,
+    crate::ListScenarioRuns,
+    crate::GetScenarioRunResult,
+    crate::GetScenarioArtifact,
+    crate::GetCaptureReceipt,
+    crate::CaptureVisualBaseline,
+    crate::ReviewVisualBaseline,
+    crate::RequestBaselineApproval,
+    crate::GetApproval,
+    crate::DecideApproval,
+    crate::ConsumeBaselineApproval,
+    crate::GetCatalogRevision,
+    crate::PublishBaselineCatalog,
+    crate::GetPublication,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_and_routes_are_unique() {
+        let names: BTreeSet<_> = specs().iter().map(|o| o.spec.name).collect();
+        let routes: BTreeSet<_> = specs().iter().map(|o| (format!("{:?}", o.spec.method), o.spec.path)).collect();
+        assert_eq!(names.len(), specs().len());
+        assert_eq!(routes.len(), specs().len());
+    }
+
+    #[test]
+    fn inputs_are_strict_objects_that_name_their_path_members() {
+        for operation in specs() {
+            let schema = (operation.schemas)().input.to_value();
+            let name = operation.spec.name;
+            assert_eq!(schema["type"], "object", "{name}");
+            assert_eq!(schema["additionalProperties"], false, "{name}");
+            for member in operation.spec.path.split('/').filter_map(|part| part.strip_prefix('{')) {
+                let member = member.trim_end_matches('}');
+                assert!(schema["properties"][member].is_object(), "{name}: {member}");
+            }
+            let has = |member: &str| schema["properties"][member].is_object();
+            let class = operation.spec.idempotency;
+            let keyed = matches!(class, Idempotency::Keyed | Idempotency::KeyedCas);
+            let cas = matches!(class, Idempotency::Cas | Idempotency::KeyedCas);
+            assert_eq!(has("idempotency_key"), keyed, "{name}");
+            assert_eq!(has("expected_version"), cas, "{name}");
+            let required = schema["required"].as_array().cloned().unwrap_or_default();
+            for member in ["idempotency_key", "expected_version"] {
+                assert!(!required.contains(&member.into()), "{name}: {member} is optional in the schema");
+            }
+        }
+    }
+
+    #[test]
+    fn outputs_have_an_object_root() {
+        for operation in specs() {
+            let schema = (operation.schemas)().output.to_value();
+            assert_eq!(schema["type"], "object", "{}", operation.spec.name);
+        }
+    }
+}

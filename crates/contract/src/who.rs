@@ -1,0 +1,67 @@
+//! Who the caller is, and what there is to call.
+
+use pinhole_core::{Name, PrincipalClass, PrincipalId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Idempotency, Method, Operation, OperationView, Spec, Surfaces, Who};
+
+/// Who am I?
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Whoami {}
+
+/// The caller.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct WhoamiView {
+    /// The principal.
+    pub id: PrincipalId,
+    /// A person or a program.
+    pub class: PrincipalClass,
+    /// Its name.
+    pub name: Name,
+    /// Whether it administers the installation.
+    pub admin: bool,
+}
+
+impl Operation for Whoami {
+    type Output = WhoamiView;
+    const SPEC: Spec = Spec {
+        name: "whoami",
+        summary: "Tell who the caller is.",
+        permission: None,
+        who: Who::Any,
+        idempotency: Idempotency::Read,
+        surfaces: Surfaces::RestAndMcp,
+        method: Method::Get,
+        path: "/me",
+    };
+}
+
+/// What can be called?
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListOperations {}
+
+/// Every operation.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct OperationList {
+    /// Version of the catalog.
+    pub catalog_version: String,
+    /// The operations.
+    pub operations: Vec<OperationView>,
+}
+
+impl Operation for ListOperations {
+    type Output = OperationList;
+    const SPEC: Spec = Spec {
+        name: "list_operations",
+        summary: "List every operation with its permission, principal class and idempotency class.",
+        permission: None,
+        who: Who::Any,
+        idempotency: Idempotency::Read,
+        surfaces: Surfaces::RestAndMcp,
+        method: Method::Get,
+        path: "/operations",
+    };
+}
