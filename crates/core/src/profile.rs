@@ -70,15 +70,18 @@ pub struct ProfileOverride {
     pub viewport: Option<Viewport>,
     /// Device pixels to a CSS pixel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.5, max = 4.0))]
     pub scale: Option<f64>,
     /// Colour scheme.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub color_scheme: Option<ColorScheme>,
     /// BCP 47 language tag.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 35))]
     pub locale: Option<String>,
     /// IANA time zone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 64))]
     pub timezone: Option<String>,
     /// Whether the device has a touch screen.
     #[serde(default, skip_serializing_if = "Option::is_none")]

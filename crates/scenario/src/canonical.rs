@@ -115,5 +115,23 @@ impl Capture {
 /// The JSON Schema (2020-12) of the language, for editors. It takes every scenario that [`parse`] takes; rules across
 /// members, such as unique names, are the parser's alone.
 pub fn json_schema() -> serde_json::Value {
-    schemars::schema_for!(Scenario).to_value()
+    let mut schema = schemars::schema_for!(Scenario).to_value();
+    forbid_null(&mut schema);
+    schema
+}
+
+/// Takes `null` out of every choice: the derive allows it for optional members, the language nowhere.
+fn forbid_null(schema: &mut serde_json::Value) {
+    let null = serde_json::json!({ "type": "null" });
+    if let Some(members) = schema.as_object_mut() {
+        if let Some(types) = members.get_mut("type").and_then(serde_json::Value::as_array_mut) {
+            types.retain(|name| name != "null");
+        }
+        if let Some(choices) = members.get_mut("anyOf").and_then(serde_json::Value::as_array_mut) {
+            choices.retain(|choice| *choice != null);
+        }
+        members.values_mut().for_each(forbid_null);
+    } else if let Some(items) = schema.as_array_mut() {
+        items.iter_mut().for_each(forbid_null);
+    }
 }

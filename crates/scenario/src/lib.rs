@@ -12,6 +12,8 @@ mod json;
 mod locator;
 mod model;
 mod parse;
+#[cfg(test)]
+mod tests;
 mod text;
 mod tree;
 mod yaml;
