@@ -16,8 +16,8 @@ const MAX_WHOLE_PIXELS: u64 = 256_000_000;
 const PART_SIDE: u32 = 256;
 
 /// Stripes of an area that not both pictures have: pixels from one to the next, and how many of them are drawn.
-const STRIPE_PERIOD: u32 = 14;
-const STRIPE_WIDTH: u32 = 3;
+const STRIPE_PERIOD: u32 = 20;
+const STRIPE_WIDTH: u32 = 2;
 
 /// Clear pixels between a region and its outline, and the outline's own width.
 const OUTLINE_DISTANCE: u32 = 4;
@@ -27,8 +27,10 @@ const OUTLINE_WIDTH: u32 = 2;
 const OUTLINE_MIN_SIDE: u32 = 24;
 
 // Red against blue and orange stays apart for people who see few colours, and dark red on pale grey does by lightness.
-const CHANGED: Pixel = [224, 0, 60, 255];
-const CONTENT_OUTLINE: Pixel = [140, 0, 40, 255];
+// Changed pixels run from dark to bright red with the candidate, so that new text in a changed area can be read.
+const CHANGED_DARK: Pixel = [160, 0, 40, 255];
+const CHANGED_BRIGHT: Pixel = [255, 80, 120, 255];
+const CONTENT_OUTLINE: Pixel = [90, 0, 30, 255];
 const ADDED: Pixel = [0, 90, 210, 255];
 const REMOVED: Pixel = [215, 110, 0, 255];
 const NEITHER: Pixel = [150, 150, 150, 255];
@@ -38,10 +40,11 @@ const PAPER: Pixel = [255, 255, 255, 255];
 
 /// Draws what [`compare`](crate::compare) found. `comparison` must be of the same pictures and rules.
 ///
-/// The picture has the size of the canvas. The candidate is pale grey; changed pixels are red and each region has an
-/// outline; ignored areas are tinted blue and masked ones violet. What only the candidate has is striped in blue, what
-/// only the baseline has in orange, and a corner that neither has in grey. Where the canvas would have more than 256
-/// million pixels, the areas that not both pictures have are drawn only up to 256 pixels from the common area.
+/// The picture has the size of the canvas. The candidate is pale grey; changed pixels are red, darker where the
+/// candidate is darker, and each region has an outline; ignored areas are tinted blue and masked ones violet. What only
+/// the candidate has is striped in blue, what only the baseline has in orange, and a corner that neither has in grey.
+/// Where the canvas would have more than 256 million pixels, the areas that not both pictures have are drawn only up to
+/// 256 pixels from the common area.
 pub fn difference_picture(baseline: &Picture, candidate: &Picture, comparison: &Comparison, rules: &Rules) -> Picture {
     let frame = Frame::of(baseline, candidate);
     let (width, height) = drawn_size(&frame);
@@ -51,10 +54,19 @@ pub fn difference_picture(baseline: &Picture, candidate: &Picture, comparison: &
     tint_uncompared(&mut drawing, &frame, rules);
     paint_stripes(&mut drawing, &frame, baseline, candidate);
     for region in &comparison.regions {
-        outline(&mut drawing, &region.rect, outline_colour(region.kind));
+        match region.kind {
+            RegionKind::Added => outline(&mut drawing, &region.rect, ADDED, Side::Inside),
+            RegionKind::Removed => outline(&mut drawing, &region.rect, REMOVED, Side::Inside),
+            RegionKind::Content | RegionKind::Moved | RegionKind::Recoloured | RegionKind::Noise => {
+                outline(&mut drawing, &region.rect, CONTENT_OUTLINE, Side::Outside);
+            }
+        }
     }
     // Last, so that no outline hides a changed pixel.
-    scan(baseline, candidate, rules, |x, y| drawing.row_mut(y)[x as usize] = CHANGED);
+    scan(baseline, candidate, rules, |x, y| {
+        let pixel = candidate.row(y).as_chunks().0[x as usize];
+        drawing.row_mut(y)[x as usize] = reddened(pixel);
+    });
     drawing
 }
 
@@ -75,12 +87,25 @@ fn paint_faded(drawing: &mut Picture, picture: &Picture) {
 }
 
 /// The pixel on white paper, as grey, at under half of its contrast.
-fn faded([red, green, blue, alpha]: Pixel) -> Pixel {
-    // Weights of Rec. 601 in 256ths. Each product stays far below the range of u32.
-    let luma = (77 * u32::from(red) + 150 * u32::from(green) + 29 * u32::from(blue)) / 256;
-    let ink = (255 - luma) * u32::from(alpha) / 255;
-    let grey = (255 - ink * 2 / 5) as u8;
+fn faded(pixel: Pixel) -> Pixel {
+    // Two fifths of at most 255.
+    let grey = u8::MAX - (u32::from(ink(pixel)) * 2 / 5) as u8;
     [grey, grey, grey, u8::MAX]
+}
+
+/// The pixel on white paper, in red: bright where it is light.
+fn reddened(pixel: Pixel) -> Pixel {
+    let ink = u32::from(ink(pixel));
+    // A mean of two values up to 255 is at most 255.
+    let mix = |bright: u8, dark: u8| ((u32::from(bright) * (255 - ink) + u32::from(dark) * ink) / 255) as u8;
+    std::array::from_fn(|i| mix(CHANGED_BRIGHT[i], CHANGED_DARK[i]))
+}
+
+/// How dark the pixel is on white paper, from 0 for white to 255 for black.
+fn ink([red, green, blue, alpha]: Pixel) -> u8 {
+    // The weights of Rec. 601 in 256ths: they add up to 256, so the mean is at most 255.
+    let luma = (77 * u32::from(red) + 150 * u32::from(green) + 29 * u32::from(blue)) / 256;
+    ((255 - luma) * u32::from(alpha) / 255) as u8
 }
 
 /// Tints what the rules took out, with the candidate still to be seen.
@@ -124,18 +149,22 @@ fn paint_stripes(drawing: &mut Picture, frame: &Frame, baseline: &Picture, candi
     }
 }
 
-fn outline_colour(kind: RegionKind) -> Pixel {
-    match kind {
-        RegionKind::Added => ADDED,
-        RegionKind::Removed => REMOVED,
-        RegionKind::Content | RegionKind::Moved | RegionKind::Recoloured | RegionKind::Noise => CONTENT_OUTLINE,
-    }
+/// Where an outline lies.
+enum Side {
+    /// Round the rectangle at a distance, to cover none of it.
+    Outside,
+    /// Along the rectangle's own edge, to cover nothing beside it.
+    Inside,
 }
 
-/// Draws a frame round `rect` at a distance. A side that would lie beyond the drawing's edge is left out.
-fn outline(drawing: &mut Picture, rect: &Rect, colour: Pixel) {
-    let pad = |side: u32| i64::from(OUTLINE_DISTANCE.max(OUTLINE_MIN_SIDE.saturating_sub(side) / 2));
-    let (pad_x, pad_y, line) = (pad(rect.width), pad(rect.height), i64::from(OUTLINE_WIDTH));
+/// Draws a frame for `rect`. What would lie beyond the drawing's edge is left out.
+fn outline(drawing: &mut Picture, rect: &Rect, colour: Pixel, side: Side) {
+    let line = i64::from(OUTLINE_WIDTH);
+    let pad = |length: u32| match side {
+        Side::Outside => i64::from(OUTLINE_DISTANCE.max(OUTLINE_MIN_SIDE.saturating_sub(length) / 2)),
+        Side::Inside => -line,
+    };
+    let (pad_x, pad_y) = (pad(rect.width), pad(rect.height));
     let (left, right) = (i64::from(rect.x) - pad_x, i64::from(rect.right()) + pad_x);
     let (top, bottom) = (i64::from(rect.y) - pad_y, i64::from(rect.bottom()) + pad_y);
     fill(drawing, left - line..right + line, top - line..top, colour);
@@ -176,7 +205,7 @@ mod tests {
         let mut other = page.clone();
         other.row_mut(40)[60] = WHITE;
         let drawing = draw(&page, &other, &Rules::default());
-        assert_eq!(drawing.pixel(60, 40), Some(CHANGED));
+        assert_eq!(drawing.pixel(60, 40), Some(CHANGED_BRIGHT), "it is white in the candidate");
         assert_eq!(drawing.pixel(0, 0), Some([153, 153, 153, 255]), "black keeps two fifths of its contrast");
         let outline = (0..120).filter(|x| drawing.pixel(*x, 40) == Some(CONTENT_OUTLINE)).collect::<Vec<_>>();
         assert_eq!(outline, [47, 48, 72, 73]);
@@ -191,7 +220,7 @@ mod tests {
         }
         let drawing = draw(&page, &other, &Rules::default());
         let red = (0..60).flat_map(|y| (0..100).map(move |x| (x, y)));
-        assert_eq!(red.filter(|(x, y)| drawing.pixel(*x, *y) == Some(CHANGED)).count(), 6);
+        assert_eq!(red.filter(|(x, y)| drawing.pixel(*x, *y) == Some(CHANGED_DARK)).count(), 6);
     }
 
     #[test]
@@ -200,10 +229,10 @@ mod tests {
         let drawing = draw(&wide, &tall, &Rules::default());
         assert_eq!((drawing.width(), drawing.height()), (90, 90));
         // A multiple of the period lies on a stripe.
-        assert_eq!(drawing.pixel(70, 14), Some(REMOVED));
-        assert_eq!(drawing.pixel(14, 70), Some(ADDED));
+        assert_eq!(drawing.pixel(70, 10), Some(REMOVED));
+        assert_eq!(drawing.pixel(10, 70), Some(ADDED));
         assert_eq!(drawing.pixel(70, 70), Some(NEITHER));
-        assert_eq!(drawing.pixel(14, 14), Some(PAPER), "the common area has no stripes");
+        assert_eq!(drawing.pixel(10, 10), Some(PAPER), "the common area has no stripes");
     }
 
     #[test]
