@@ -237,7 +237,7 @@ impl Tx {
 }
 
 /// Tells a failure that a second run may not meet from one that it will.
-pub(crate) fn database_error(error: sqlx::Error) -> Error {
+pub fn database_error(error: sqlx::Error) -> Error {
     let code = error.as_database_error().and_then(|e| e.code()).unwrap_or_default();
     // PostgreSQL: serialization_failure, deadlock_detected. SQLite: BUSY, BUSY_SNAPSHOT, LOCKED.
     if matches!(&*code, "40001" | "40P01" | "5" | "517" | "6") || matches!(error, sqlx::Error::PoolTimedOut) {

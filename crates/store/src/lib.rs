@@ -22,7 +22,7 @@ mod value;
 pub use artifacts::Artifact;
 pub use audit::{AuditRow, EventRow};
 pub use cells::{Attempt, Cell, ClaimedCell};
-pub use db::{Connection, Pools, Store, Tx};
+pub use db::{Connection, Pools, Store, Tx, database_error};
 pub use environments::{Environment, EnvironmentRevision};
 pub use idempotency::IdempotentCall;
 pub use principals::{Grant, Principal, Ticket, Token};
