@@ -4,7 +4,7 @@ use std::fmt;
 
 use pinhole_core::Error;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Characters of a foreign text that a message repeats.
 const QUOTED_CHARS: usize = 40;
@@ -21,7 +21,7 @@ pub(crate) struct Position {
 }
 
 /// One problem.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnostic {
     /// The member, such as `steps[3].click.css`; empty for the text as a whole.
     pub path: String,
@@ -32,7 +32,7 @@ pub struct Diagnostic {
     /// What is wrong and what is expected.
     pub message: String,
     /// For an unknown key or word: the known one that is nearest.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nearest: Option<String>,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Diagnostic {
 }
 
 /// Every problem of a text, in the order of the text where one pass finds them; never empty.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnostics {
     /// The problems, at most [`Diagnostics::MAX`].
     pub problems: Vec<Diagnostic>,

@@ -100,7 +100,7 @@ fn exactly_one(schema: &mut Schema) {
     }
 }
 
-/// A role of WAI-ARIA 1.2 that an author may give to an element (section 5.4), without the abstract ones.
+/// A role of WAI-ARIA 1.2 (W3C, section 5.4), without the abstract ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Role(&'static str);

@@ -1,6 +1,8 @@
 //! From text to scenario: bounds on the text, then the reader of its format, then the decoder.
 
 use pinhole_core::canonical_json;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     decode::Read,
@@ -14,7 +16,8 @@ use crate::{
 pub const MAX_BYTES: usize = 256 * 1024;
 
 /// How a scenario is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Format {
     /// YAML 1.2 without anchors, aliases, merge keys, tags and further documents.
     Yaml,

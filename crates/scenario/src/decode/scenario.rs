@@ -78,10 +78,7 @@ fn check_names(node: &Node, path: &Path<'_>, problems: &mut Problems) {
 /// Notes profiles that no device has. Rows are checked as they will be used, over the scenario's own profile.
 fn check_profiles(scenario: &Scenario, node: &Node, path: &Path<'_>, problems: &mut Problems) {
     let base = Profile::default().with(&scenario.profile);
-    let places = [(&base, node.member("profile"), Path::Key(path, "profile"))];
-    for (profile, node, path) in places {
-        check_profile(profile, node, &path, problems);
-    }
+    check_profile(&base, node.member("profile"), &Path::Key(path, "profile"), problems);
     let Some(Kind::List(rows)) = node.member("matrix").map(|matrix| &matrix.kind) else { return };
     let list = Path::Key(path, "matrix");
     for (index, (row, node)) in scenario.matrix.iter().zip(rows).enumerate() {
