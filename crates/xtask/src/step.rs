@@ -1,6 +1,7 @@
 //! Runs one step of a command, with its title, command line and duration printed.
 
 use std::{
+    path::Path,
     process::Command,
     time::{Duration, Instant},
 };
@@ -35,9 +36,12 @@ pub(crate) fn output(command: &mut Command) -> Outcome<String> {
     String::from_utf8(output.stdout).map_err(|_| format!("{} printed something that is not UTF-8", line(command)))
 }
 
-/// The command as one would type it; our arguments need no quotes.
+/// The command as one would type it: a program on everybody's path by its name, and no quotes, since no argument of
+/// ours needs them.
 pub(crate) fn line(command: &Command) -> String {
-    let words = [command.get_program()].into_iter().chain(command.get_args());
+    let program = Path::new(command.get_program());
+    let name = program.file_stem().filter(|name| *name == "cargo").unwrap_or(program.as_os_str());
+    let words = [name].into_iter().chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
@@ -54,5 +58,11 @@ mod tests {
         assert!(run("good", &mut Command::new("true")).is_ok());
         assert!(run("bad", &mut Command::new("false")).unwrap_err().contains("bad failed (exit status: 1)"));
         assert!(run("none", &mut Command::new("/nonexistent")).unwrap_err().contains("cannot run /nonexistent"));
+    }
+
+    #[test]
+    fn a_command_is_shown_as_one_would_type_it() {
+        assert_eq!(line(Command::new("/toolchain/bin/cargo").args(["fmt", "--all"])), "cargo fmt --all");
+        assert_eq!(line(Command::new("target/debug/pinhole").arg("demo")), "target/debug/pinhole demo");
     }
 }
