@@ -21,7 +21,7 @@ use chromiumoxide::{
 use futures::StreamExt as _;
 use serde::Deserialize;
 use serde_json::Value;
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
 use crate::error::CallError;
 
@@ -64,18 +64,12 @@ struct Request {
 
 type Listeners = Arc<Mutex<HashMap<String, Arc<dyn Listener>>>>;
 
-#[derive(Default)]
-struct Life {
-    dead: AtomicBool,
-    ended: Notify,
-}
-
 /// A handle on the connection; clones share it.
 #[derive(Clone)]
 pub(crate) struct Client {
     requests: mpsc::UnboundedSender<Request>,
     listeners: Listeners,
-    life: Arc<Life>,
+    dead: Arc<AtomicBool>,
 }
 
 /// The key under which the browser's own events are heard.
@@ -87,29 +81,18 @@ impl Client {
         let connection =
             Connection::<Event>::connect(url).await.map_err(|error| CallError::Refused(error.to_string()))?;
         let (requests, incoming) = mpsc::unbounded_channel();
-        let client = Self { requests, listeners: Listeners::default(), life: Arc::default() };
-        let (listeners, life) = (Arc::clone(&client.listeners), Arc::clone(&client.life));
+        let client = Self { requests, listeners: Listeners::default(), dead: Arc::default() };
+        let (listeners, dead) = (Arc::clone(&client.listeners), Arc::clone(&client.dead));
         tokio::spawn(async move {
             // Also when the task is dropped with its runtime, or panics in the library.
-            let _end = End { listeners: Arc::clone(&listeners), life };
+            let _end = End { listeners: Arc::clone(&listeners), dead };
             drive(connection, incoming, &listeners).await;
         });
         Ok(client)
     }
 
     pub(crate) fn is_dead(&self) -> bool {
-        self.life.dead.load(Ordering::Acquire)
-    }
-
-    /// Returns once the connection has ended.
-    pub(crate) async fn gone(&self) {
-        loop {
-            let ended = self.life.ended.notified();
-            if self.is_dead() {
-                return;
-            }
-            ended.await;
-        }
+        self.dead.load(Ordering::Acquire)
     }
 
     /// Hears the events of `session`, or the browser's own ones.
@@ -168,13 +151,12 @@ fn static_name(method: &MethodId) -> &'static str {
 /// Tells everybody that the connection is over, however its task ends.
 struct End {
     listeners: Listeners,
-    life: Arc<Life>,
+    dead: Arc<AtomicBool>,
 }
 
 impl Drop for End {
     fn drop(&mut self) {
-        self.life.dead.store(true, Ordering::Release);
-        self.life.ended.notify_waiters();
+        self.dead.store(true, Ordering::Release);
         let listeners = std::mem::take(&mut *self.listeners.lock().unwrap_or_else(PoisonError::into_inner));
         for listener in listeners.values() {
             listener.on_gone();

@@ -4,6 +4,8 @@ use std::{fmt, io, path::PathBuf, time::Duration};
 
 use pinhole_core::FailureReason;
 
+use crate::tab::AskError;
+
 /// A browser that could not be started or has ended.
 #[derive(Debug)]
 pub enum BrowserError {
@@ -99,5 +101,27 @@ pub(crate) fn clip(text: &str, max: usize) -> String {
     match text.char_indices().nth(max) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+    }
+}
+
+impl From<CallError> for Fault {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Gone => Self::browser_gone(),
+            CallError::Timeout(_) => Self::new(FailureReason::StepDeadline, format!("the page hangs: {error}")),
+            CallError::Refused(_) => Self::new(FailureReason::NavigationFailed, format!("the page is gone: {error}")),
+        }
+    }
+}
+
+impl From<AskError> for Fault {
+    fn from(error: AskError) -> Self {
+        match error {
+            AskError::Navigated => Self::new(FailureReason::NavigationFailed, "the page went away during the step"),
+            AskError::Call(error) => error.into(),
+            AskError::Script(why) => {
+                Self::new(FailureReason::NavigationFailed, format!("the page could not be examined: {why}"))
+            }
+        }
     }
 }

@@ -1,6 +1,31 @@
-//! Headless Chromium: launch, contexts, actions, settling and capture.
-mod browser; mod client; mod console; mod error; mod facts; mod hosts; mod popups; mod process; mod tab; mod watch;
+//! Headless Chromium for capture workers: launch, contexts, actions, settling and capture.
+//!
+//! A [`Browser`] is launched under an unprivileged user with its sandbox on and runs one cell after another with
+//! [`run_cell`], each in a context of its own. This is the only crate that names `chromiumoxide`. It must not know of
+//! runs, leases, storage or baselines: it is given a scenario and a profile, and returns bytes and what it saw.
+
+mod act;
+mod browser;
+mod capture;
+mod cell;
+mod check;
+mod client;
+mod console;
+mod error;
+mod facts;
+mod hosts;
+mod keys;
+mod navigate;
+mod picture;
+mod popups;
+mod process;
+mod settle;
+mod tab;
+mod watch;
+
 pub use browser::{Browser, BrowserConfig, DEFAULT_UID};
+pub use capture::CapturedCheckpoint;
+pub use cell::{CellOutcome, CellPlan, STEP_DEADLINE, run_cell};
 pub use error::BrowserError;
 pub use facts::{BrowserFacts, STABILISER};
 pub use hosts::HostPort;

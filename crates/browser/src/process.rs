@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, WaitOptions};
 use tempfile::TempDir;
 
 use crate::error::{BrowserError, clip};
@@ -47,6 +47,9 @@ impl Process {
         let mut child = command(start, directory.path())
             .spawn()
             .map_err(|error| BrowserError::Io("start the browser process", error))?;
+        // The browser's helpers outlive it for a moment; as children of ours they are reaped, and not left to an init
+        // process that a container may not have.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let uid = start.uid.unwrap_or_else(|| rustix::process::geteuid().as_raw());
         let group = Pid::from_child(&child);
         let stderr = child.stderr.take();
@@ -178,7 +181,11 @@ fn read_messages(stderr: std::process::ChildStderr, found: &mpsc::Sender<Result<
 /// Waits until no process of the killed group is left, at most two seconds: they hold files of the profile.
 fn await_group_end(group: Pid) {
     let deadline = Instant::now() + Duration::from_secs(2);
-    while rustix::process::test_kill_process_group(group).is_ok() && Instant::now() < deadline {
+    loop {
+        while let Ok(Some(_)) = rustix::process::waitpgid(group, WaitOptions::NOHANG) {}
+        if rustix::process::test_kill_process_group(group).is_err() || Instant::now() >= deadline {
+            return;
+        }
         std::thread::sleep(Duration::from_millis(2));
     }
 }

@@ -118,7 +118,12 @@ impl Watch {
     }
 
     pub(crate) fn popup_closed(&self) {
-        self.state().console.note("a window that the page opened was closed");
+        self.note("a window that the page opened was closed");
+    }
+
+    /// Puts a remark of the worker among the console messages.
+    pub(crate) fn note(&self, text: &str) {
+        self.state().console.note(text);
     }
 
     /// Returns with the fault once there is one.
@@ -147,6 +152,11 @@ impl Watch {
         }
     }
 
+    /// Returns after the next event that changes anything.
+    pub(crate) async fn next_change(&self) {
+        self.changed.notified().await;
+    }
+
     /// Whether `loader`'s document has been parsed, though parts of it may still be loading.
     pub(crate) fn is_parsed(&self, loader: Option<&str>) -> bool {
         let state = self.state();
@@ -161,11 +171,6 @@ impl Watch {
     /// Address of the shown document.
     pub(crate) fn url(&self) -> String {
         self.state().url.clone()
-    }
-
-    /// The identity of the shown document.
-    pub(crate) fn loader(&self) -> String {
-        self.state().loader.clone()
     }
 
     /// HTTP status of the shown document.

@@ -1,0 +1,218 @@
+//! Pictures: their size, their sameness, what is covered, and what keeps them from being evidence.
+
+use pinhole_core::{NotEvidence, Sha256Digest, Viewport};
+use pinhole_testkit::Behaviour;
+
+use crate::support::{Page, Run, WHOLE_PAGE, browser, only, pixels};
+
+const TALL: &str = "<style>body{margin:0;height:2345px;background:linear-gradient(red,blue)}h1{margin:0;padding:40px}</style><h1>Tall page</h1><input autofocus>";
+
+#[tokio::test]
+async fn a_whole_page_has_its_size_and_is_equal_in_two_contexts() {
+    let (browser, page) = (browser().await, Page::new(TALL));
+    let run = Run::new(&page.site, WHOLE_PAGE);
+    let (first, second) = (only(run.on(&browser).await), only(run.on(&browser).await));
+    assert_eq!(first.layout, [1280, 2345]);
+    assert_eq!(pixels(&first.png).dimensions(), (1280, 2345));
+    assert_eq!(pixels(&first.png), pixels(&second.png));
+    assert_eq!(first.not_evidence, []);
+    assert_eq!(first.url, format!("{}/", page.site.origin()));
+    assert_eq!(first.settled["pictures"], 2);
+    assert_eq!(first.settled["before"], first.settled["after"]);
+    assert_eq!(pixels(&first.png).get_pixel(1279, 2344).0, [0, 0, 255, 255], "painted to the last pixel");
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_picture_equal_to_the_baseline_needs_one_look_and_another_two() {
+    let (browser, page) = (browser().await, Page::new(TALL));
+    let mut run = Run::new(&page.site, WHOLE_PAGE);
+    let baseline = only(run.on(&browser).await);
+    run.known.insert("page".parse().unwrap(), Sha256Digest::of(&baseline.png));
+    let same = only(run.on(&browser).await);
+    assert_eq!((same.settled["pictures"].clone(), same.png), (1.into(), baseline.png));
+    page.site.set_override("/", "<!doctype html><p>Changed");
+    let changed = only(run.on(&browser).await);
+    assert_eq!(changed.settled["pictures"], 3);
+    assert_eq!(changed.layout, [1280, 800]);
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn the_profile_is_what_the_page_sees() {
+    let page = Page::new(
+        "<meta name=viewport content='width=device-width'><style>body{margin:0;height:900px;background:#fff}\
+         @media (prefers-color-scheme:dark){body{background:#000}}</style><pre id=o></pre><script>\
+         const zone=()=>Intl.DateTimeFormat().resolvedOptions().timeZone;\
+         const f=document.createElement('iframe');f.srcdoc='<script>parent.inner=Intl.DateTimeFormat().resolvedOptions().timeZone<\\/script>';\
+         f.hidden=true;f.onload=()=>{o.textContent=[navigator.language,zone(),inner,new Intl.NumberFormat().format(1234.5),\
+         matchMedia('(prefers-reduced-motion: reduce)').matches,navigator.maxTouchPoints,devicePixelRatio].join(' ')};\
+         document.body.append(f)</script>",
+    );
+    let browser = browser().await;
+    let text = "de-DE Europe/London Europe/London 1.234,5 true 5 2";
+    let steps = format!(
+        "steps: [{{ navigate: / }}, {{ assert: {{ text: {{ of: {{ css: '#o' }}, equals: '{text}' }} }} }}, {{ capture: {{ name: page }} }}]"
+    );
+    let mut run = Run::new(&page.site, &steps);
+    run.profile.viewport = Viewport { width: 390, height: 844 };
+    run.profile.scale = 2.0;
+    run.profile.touch = true;
+    run.profile.locale = "de-DE".into();
+    run.profile.timezone = "Europe/London".into();
+    run.profile.color_scheme = pinhole_core::ColorScheme::Dark;
+    let checkpoint = only(run.on(&browser).await);
+    assert_eq!(checkpoint.layout, [780, 1800]);
+    assert_eq!(checkpoint.not_evidence, []);
+    assert_eq!(pixels(&checkpoint.png).dimensions(), (780, 1800));
+    assert_eq!(pixels(&checkpoint.png).get_pixel(700, 1700).0, [0, 0, 0, 255]);
+    assert_eq!(checkpoint.render.profile, run.profile);
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn odd_sizes_and_scales_agree_with_the_layout() {
+    let (browser, page) = (browser().await, Page::new("<style>body{margin:0;height:1001.3px}</style><p>Odd"));
+    for (width, scale) in [(333, 1.5), (391, 1.1), (641, 0.5), (390, 2.625), (320, 3.0)] {
+        let mut run = Run::new(&page.site, WHOLE_PAGE);
+        run.profile.viewport = Viewport { width, height: 301 };
+        run.profile.scale = scale;
+        let checkpoint = only(run.on(&browser).await);
+        assert_eq!(checkpoint.not_evidence, [], "{width} at {scale}");
+    }
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn masks_are_painted_over_and_hidden_things_are_gone() {
+    let page = Page::new(
+        "<style>body{margin:0;background:#fff}div{position:absolute;width:100px;height:50px;background:#00f}</style>\
+         <div id=secret style='left:10px;top:20px'></div><div id=gone style='left:300px;top:20px'></div>\
+         <dialog id=d style='position:fixed;left:500px;top:20px;margin:0;border:0;padding:0'><div id=top></div></dialog>\
+         <script>d.showModal(); setInterval(()=>{secret.textContent=Date.now()}, 20)</script>",
+    );
+    let rest = "steps: [{ navigate: / }, { capture: { name: page, mask: [{ css: '#secret' }, { css: '#top' }, { css: '.none' }], hide: [{ css: '#gone' }], ignore: [{ css: '#d' }] } }]";
+    let browser = browser().await;
+    let checkpoint = only(Run::new(&page.site, rest).on(&browser).await);
+    let picture = pixels(&checkpoint.png);
+    assert_eq!(checkpoint.masked[0], [10, 20, 100, 50]);
+    assert_eq!(checkpoint.masked.len(), 2);
+    assert_eq!(checkpoint.ignored.len(), 1);
+    for (x, y) in [(10, 20), (109, 69), (510, 30)] {
+        assert_eq!(picture.get_pixel(x, y).0, [255, 0, 255, 255], "{x},{y}");
+    }
+    assert_ne!(picture.get_pixel(310, 30).0[2] as i32 - picture.get_pixel(310, 30).0[0] as i32, 255, "hidden");
+    let [NotEvidence::UnmatchedMask { locator }] = &checkpoint.not_evidence[..] else {
+        panic!("{:?}", checkpoint.not_evidence)
+    };
+    assert!(locator.contains(".none"), "{locator}");
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn an_element_or_the_window_can_be_pictured() {
+    let page = Page::new(
+        "<style>body{margin:0;height:3000px}#box{position:absolute;left:50.5px;top:1500px;width:200px;height:100px;background:#0f0}</style><div id=box></div>",
+    );
+    let rest = "steps: [{ navigate: / }, { capture: { name: box, area: { element: { css: '#box' } } } }, { capture: { name: window, area: viewport } }]";
+    let browser = browser().await;
+    let outcome = Run::new(&page.site, rest).on(&browser).await;
+    assert_eq!(outcome.failure, None);
+    let [element, window] = &outcome.checkpoints[..] else { panic!("two checkpoints") };
+    assert_eq!((element.layout, window.layout), ([201, 100], [1280, 800]));
+    assert_eq!(pixels(&element.png).get_pixel(100, 50).0, [0, 255, 0, 255]);
+    assert_eq!((element.not_evidence.len(), window.not_evidence.len()), (0, 0));
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn animations_stand_still_and_what_cannot_is_named() {
+    let browser = browser().await;
+    let css = "<style>@keyframes s{to{transform:rotate(1turn)}}@keyframes f{from{opacity:0}}\
+        #a{width:90px;height:90px;background:red;animation:s 1s linear infinite}#b{animation:f 30s}</style><div id=a></div><p id=b>Fades in</p>";
+    let run_css = Page::new(css);
+    let run = Run::new(&run_css.site, WHOLE_PAGE);
+    let (first, second) = (only(run.on(&browser).await), only(run.on(&browser).await));
+    assert_eq!(first.not_evidence, []);
+    assert_eq!(pixels(&first.png), pixels(&second.png));
+    let canvas = Page::new(
+        "<canvas id=c></canvas><script>const x=c.getContext('2d');let n=0;(function f(){x.fillStyle=`rgb(${n++%256},0,0)`;x.fillRect(0,0,99,99);requestAnimationFrame(f)})()</script>",
+    );
+    let mut run = Run::new(&canvas.site, WHOLE_PAGE);
+    run.step_deadline = std::time::Duration::from_secs(4);
+    let moving = only(run.on(&browser).await);
+    assert!(
+        matches!(&moving.not_evidence[..], [NotEvidence::StillMoving { what }] if what.contains("canvas")),
+        "{:?}",
+        moving.not_evidence
+    );
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn late_content_is_waited_for() {
+    let page = Page::new(
+        "<div id=o>Loading</div><img loading=lazy style='margin-top:3000px' width=10 height=10 src=/dot.svg><script>\
+         fetch('/data').then(r=>r.text()).then(t=>setTimeout(()=>{o.textContent=t},80))</script>",
+    );
+    page.site.set_override("/data", "Arrived");
+    page.site.set_behaviour("/data", Behaviour::Slow(std::time::Duration::from_millis(400)));
+    page.site.set_override("/dot.svg", "<svg xmlns='http://www.w3.org/2000/svg' width='10' height='10'><rect width='10' height='10' fill='red'/></svg>");
+    let rest = "ready: [{ visible: { text: Arrived } }]\nsteps: [{ navigate: / }, { capture: { name: page } }]";
+    let browser = browser().await;
+    let with_rule = only(Run::new(&page.site, rest).on(&browser).await);
+    let without = only(Run::new(&page.site, WHOLE_PAGE).on(&browser).await);
+    assert_eq!(pixels(&with_rule.png), pixels(&without.png));
+    assert_eq!(page.site.hits("/dot.svg"), 2, "lazy pictures are loaded");
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_rule_that_never_holds_is_named() {
+    let page = Page::new("<p>Skeleton");
+    let rest = "ready: [{ visible: { css: p } }, { visible: { css: .chart } }]\nsteps: [{ navigate: / }, { capture: { name: page } }]";
+    let browser = browser().await;
+    let mut run = Run::new(&page.site, rest);
+    run.step_deadline = std::time::Duration::from_secs(2);
+    let checkpoint = only(run.on(&browser).await);
+    assert_eq!(checkpoint.not_evidence, [NotEvidence::ReadyNeverHeld { index: 1 }]);
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn an_error_page_or_another_place_is_no_evidence() {
+    let page = Page::new("<p>Home");
+    page.site.set_behaviour("/gone", Behaviour::Status(404));
+    page.site.set_behaviour("/private", Behaviour::Redirect("/".into()));
+    let browser = browser().await;
+    let steps = |path: &str| format!("steps: [{{ navigate: {path} }}, {{ capture: {{ name: page }} }}]");
+    let gone = only(Run::new(&page.site, &steps("/gone")).on(&browser).await);
+    assert_eq!(gone.not_evidence, [NotEvidence::ErrorStatus { status: 404 }]);
+    let expected = "steps: [{ navigate: /gone }, { assert: { status: 404 } }, { capture: { name: page } }]";
+    assert_eq!(only(Run::new(&page.site, expected).on(&browser).await).not_evidence, []);
+    let moved = only(Run::new(&page.site, &steps("/private")).on(&browser).await);
+    let url = format!("{}/", page.site.origin());
+    assert_eq!(moved.not_evidence, [NotEvidence::WrongLocation { url }]);
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_font_that_does_not_come_is_no_evidence() {
+    let page = Page::new("<style>@font-face{font-family:F;src:url(/f.woff2)}p{font-family:F}</style><p>Text");
+    let browser = browser().await;
+    let checkpoint = only(Run::new(&page.site, WHOLE_PAGE).on(&browser).await);
+    assert_eq!(checkpoint.not_evidence, [NotEvidence::FontsNotReady]);
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn contexts_share_nothing() {
+    let page = Page::new(
+        "<p id=o></p><script>o.textContent=[document.cookie,localStorage.x].join('|');document.cookie='a=1';localStorage.x=1</script>",
+    );
+    let browser = browser().await;
+    let run = Run::new(&page.site, WHOLE_PAGE);
+    let (first, second) = (only(run.on(&browser).await), only(run.on(&browser).await));
+    assert_eq!(pixels(&first.png), pixels(&second.png));
+    browser.close().await;
+}
