@@ -9,7 +9,7 @@
 use std::{
     fs::{self, File},
     io::{Read as _, Seek as _, SeekFrom},
-    os::unix::process::CommandExt as _,
+    os::unix::{fs::PermissionsExt as _, process::CommandExt as _},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Output, Stdio},
     sync::{
@@ -240,7 +240,9 @@ impl Owner {
         command
     }
 
+    /// Makes a directory this user's and nobody else's.
     fn give(&self, directory: &Path) {
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o700)).expect("a new directory is ours");
         std::os::unix::fs::chown(directory, Some(self.uid), Some(self.gid))
             .unwrap_or_else(|e| panic!("cannot give {} to user {}: {e}", directory.display(), self.uid));
     }
