@@ -1,0 +1,72 @@
+//! Why an operation failed, and what libgit2's errors mean for whoever tries again.
+
+use git2::{ErrorClass, ErrorCode};
+
+use crate::{FailureKind, GitAnswer};
+
+/// Greatest number of characters of a message from outside.
+const MAX_CHARS: usize = 500;
+
+/// A failed operation.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    kind: FailureKind,
+    why: String,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: FailureKind, why: impl AsRef<str>) -> Self {
+        Self { kind, why: one_line(why.as_ref()) }
+    }
+
+    pub(crate) fn invalid(why: impl AsRef<str>) -> Self {
+        Self::new(FailureKind::Invalid, why)
+    }
+
+    pub(crate) fn configuration(why: impl AsRef<str>) -> Self {
+        Self::new(FailureKind::Configuration, why)
+    }
+
+    /// Puts what was being done before the reason.
+    pub(crate) fn while_(self, doing: &str) -> Self {
+        Self::new(self.kind, format!("{doing}: {}", self.why))
+    }
+
+    pub(crate) fn kind(&self) -> FailureKind {
+        self.kind
+    }
+
+    pub(crate) fn why(&self) -> &str {
+        &self.why
+    }
+
+    pub(crate) fn into_answer(self) -> GitAnswer {
+        GitAnswer::Failed { kind: self.kind, why: self.why }
+    }
+}
+
+impl From<git2::Error> for Failure {
+    /// What is not known to be permanent is taken to be transient: attempts are bounded, and a look comes first.
+    fn from(error: git2::Error) -> Self {
+        let kind = match (error.code(), error.class()) {
+            (ErrorCode::Auth | ErrorCode::Certificate | ErrorCode::Owner | ErrorCode::BareRepo, _) => {
+                FailureKind::Configuration
+            }
+            (ErrorCode::InvalidSpec | ErrorCode::Invalid, _) => FailureKind::Invalid,
+            (ErrorCode::NotFound, ErrorClass::Repository | ErrorClass::Os | ErrorClass::Http) => {
+                FailureKind::Configuration
+            }
+            (ErrorCode::NotFound | ErrorCode::HashsumMismatch, ErrorClass::Odb | ErrorClass::Zlib) => {
+                FailureKind::Scratch
+            }
+            _ => FailureKind::Transient,
+        };
+        Self::new(kind, error.message())
+    }
+}
+
+/// Text from outside without control characters, at most [`MAX_CHARS`] long.
+pub(crate) fn one_line(text: &str) -> String {
+    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    clean.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_CHARS).collect()
+}

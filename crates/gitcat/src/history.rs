@@ -1,0 +1,73 @@
+//! What a branch holds: whether a publication is on it, and which bytes.
+
+use std::collections::BTreeMap;
+
+use git2::{Commit, Oid};
+use pinhole_core::{PublicationId, Sha256Digest};
+
+use crate::{CommitId, GitAnswer, Marker, failure::Failure, remote::Remote, tree::digests};
+
+/// Greatest number of commits of earlier attempts.
+const MAX_KNOWN: usize = 100;
+/// How many commits back the first one with a marker is looked for.
+const MAX_STEPS: usize = 10_000;
+
+/// Finds the head, and the publication by its commits or else by its marker file, which outlives a rebase.
+pub(crate) fn look(remote: &Remote, marker: PublicationId, known: &[CommitId]) -> Result<GitAnswer, Failure> {
+    if known.len() > MAX_KNOWN {
+        return Err(Failure::invalid(format!("known_commits: more than {MAX_KNOWN}")));
+    }
+    let Some(head) = remote.fetch()? else { return Ok(GitAnswer::Look { head: None, found: None }) };
+    let path = format!("publications/{marker}.json");
+    let tip = remote.scratch.find_commit(head)?;
+    let blob = blob_at(&tip, &path)?;
+    let digest = blob.map(|blob| Ok::<_, Failure>(Sha256Digest::of(remote.scratch.find_blob(blob)?.content())));
+    let digest = digest.transpose()?;
+    let mut commit = None;
+    for known in known {
+        if remote.is_on(head, known.oid())? {
+            commit = Some(known.oid());
+            break;
+        }
+    }
+    let commit = match (commit, blob) {
+        (None, Some(blob)) => Some(first_with(tip, &path, blob)?),
+        (commit, _) => commit,
+    };
+    let found = commit.map(|commit| Marker { commit: CommitId::new(commit), marker: digest });
+    Ok(GitAnswer::Look { head: Some(CommitId::new(head)), found })
+}
+
+/// Reads which files the branch holds at `commit`.
+pub(crate) fn read_back(remote: &Remote, commit: CommitId) -> Result<GitAnswer, Failure> {
+    let Some(head) = remote.fetch()? else {
+        return Ok(GitAnswer::ReadBack { on_branch: false, head: None, files: BTreeMap::new() });
+    };
+    let on_branch = remote.is_on(head, commit.oid())?;
+    let files = if on_branch { digests(&remote.scratch, commit.oid())? } else { BTreeMap::new() };
+    Ok(GitAnswer::ReadBack { on_branch, head: Some(CommitId::new(head)), files })
+}
+
+/// The oldest commit before `tip`, along first parents, that holds `blob` at `path` without a break.
+fn first_with(tip: Commit<'_>, path: &str, blob: Oid) -> Result<Oid, Failure> {
+    let mut first = tip;
+    for _ in 0..MAX_STEPS {
+        if first.parent_count() == 0 {
+            break;
+        }
+        let parent = first.parent(0)?;
+        if blob_at(&parent, path)? != Some(blob) {
+            break;
+        }
+        first = parent;
+    }
+    Ok(first.id())
+}
+
+fn blob_at(commit: &Commit<'_>, path: &str) -> Result<Option<Oid>, Failure> {
+    match commit.tree()?.get_path(path.as_ref()) {
+        Ok(entry) => Ok((entry.kind() == Some(git2::ObjectType::Blob)).then(|| entry.id())),
+        Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

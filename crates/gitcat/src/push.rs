@@ -1,0 +1,233 @@
+//! The push: compare the head, move the branch, and say what came of it.
+//!
+//! There is no forced update here. To a server the update names the head that it replaces, and libgit2 sends it only
+//! when the commit descends from it. To a repository on this machine libgit2's own push would overwrite whatever came
+//! between its look and its write, so there the reference is compared and moved under its lock by ourselves.
+
+use std::{cell::RefCell, io::Write as _, os::unix::fs::PermissionsExt as _, path::Path};
+
+use git2::{ErrorCode, Oid, PushOptions, RemoteCallbacks, RemoteRedirect, Repository};
+
+use crate::{
+    CommitId, FailureKind, GitAnswer, PushOutcome,
+    failure::{Failure, one_line},
+    remote::{Address, Remote},
+};
+
+/// Greatest number of bytes kept of what a server says beside the protocol.
+const MAX_SIDEBAND_BYTES: usize = 4096;
+/// Hooks that can refuse a push, and that a push to a path would not run.
+const REFUSING_HOOKS: [&str; 4] = ["pre-receive", "update", "proc-receive", "reference-transaction"];
+
+/// Moves the branch from `expected` to `commit`.
+pub(crate) fn push(remote: &Remote, commit: CommitId, expected: Option<CommitId>) -> Result<GitAnswer, Failure> {
+    let (commit, expected) = (commit.oid(), expected.map(CommitId::oid));
+    let object = remote
+        .scratch
+        .find_commit(commit)
+        .map_err(|_| Failure::new(FailureKind::Scratch, format!("commit {commit} is not in the scratch repository")))?;
+    if object.parent_ids().next() != expected || object.parent_count() > 1 {
+        return Err(Failure::invalid("the commit's parent is not the expected head"));
+    }
+    let head = remote.fetch()?;
+    let outcome = match head {
+        Some(head) if remote.is_on(head, commit)? => PushOutcome::UpToDate,
+        head if head != expected => PushOutcome::Stale { head: head.map(CommitId::new) },
+        _ => match &remote.address {
+            Address::Local(path) => push_to_path(remote, path, commit, expected)?,
+            Address::Server(url) => push_to_server(remote, url, commit, expected)?,
+        },
+    };
+    Ok(GitAnswer::Push { outcome })
+}
+
+pub(crate) fn push_to_path(
+    remote: &Remote,
+    path: &Path,
+    commit: Oid,
+    expected: Option<Oid>,
+) -> Result<PushOutcome, Failure> {
+    let there = Repository::open(path)?;
+    if !there.is_bare() {
+        return Err(Failure::configuration("the remote is no bare repository: a push would leave its files behind"));
+    }
+    if let Some(hook) = REFUSING_HOOKS.iter().find(|hook| is_executable(&there.path().join("hooks").join(hook))) {
+        let why = format!("the repository has a {hook} hook, which a push to a path does not run: name a server");
+        return Ok(PushOutcome::Rejected { why, policy: true });
+    }
+    copy_objects(&remote.scratch, &there, commit, expected)?;
+    let moved = match expected {
+        Some(expected) => there.reference_matching(&remote.branch, commit, true, expected, "publication"),
+        None => there.reference(&remote.branch, commit, false, "publication"),
+    };
+    match moved {
+        Ok(_) => Ok(PushOutcome::Pushed),
+        Err(error) => match error.code() {
+            ErrorCode::Modified | ErrorCode::Exists | ErrorCode::NotFound => Ok(PushOutcome::Stale { head: None }),
+            ErrorCode::Locked => Ok(PushOutcome::Transient { why: one_line(error.message()) }),
+            _ => Err(error.into()),
+        },
+    }
+}
+
+/// Puts what `commit` has and `known` has not into the other repository, as one pack.
+fn copy_objects(from: &Repository, to: &Repository, commit: Oid, known: Option<Oid>) -> Result<(), Failure> {
+    let mut walk = from.revwalk()?;
+    walk.push(commit)?;
+    if let Some(known) = known {
+        walk.hide(known)?;
+    }
+    let mut pack = from.packbuilder()?;
+    pack.insert_walk(&mut walk)?;
+    let odb = to.odb()?;
+    let mut writer = odb.packwriter()?;
+    let mut failure = None;
+    let packed = pack.foreach(|bytes| {
+        failure = writer.write_all(bytes).err();
+        failure.is_none()
+    });
+    if let Some(error) = failure {
+        return Err(Failure::new(FailureKind::Transient, format!("writing the objects: {error}")));
+    }
+    packed?;
+    writer.commit()?;
+    Ok(())
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+}
+
+pub(crate) fn push_to_server(
+    remote: &Remote,
+    url: &str,
+    commit: Oid,
+    expected: Option<Oid>,
+) -> Result<PushOutcome, Failure> {
+    // A reference of our own: the refspec must not mean anything else, and the objects must not be collected.
+    let source = format!("refs/pinhole/commits/{commit}");
+    remote.scratch.reference(&source, commit, true, "to be pushed")?;
+    let refused = RefCell::new(None);
+    let moved_meanwhile = RefCell::new(None);
+    let said = RefCell::new(Vec::new());
+    let pushed = {
+        let mut callbacks = RemoteCallbacks::new();
+        callbacks.push_negotiation(|updates| {
+            let seen = updates.first().map_or(Oid::ZERO_SHA1, git2::PushUpdate::src);
+            if seen == expected.unwrap_or(Oid::ZERO_SHA1) {
+                return Ok(());
+            }
+            *moved_meanwhile.borrow_mut() = Some(seen);
+            Err(git2::Error::from_str("the branch was moved"))
+        });
+        // `push` answers with success when the server refuses a reference; only this callback tells.
+        callbacks.push_update_reference(|_, why| {
+            *refused.borrow_mut() = why.map(str::to_owned);
+            Ok(())
+        });
+        callbacks.sideband_progress(|bytes| {
+            let mut said = said.borrow_mut();
+            let room = MAX_SIDEBAND_BYTES.saturating_sub(said.len());
+            said.extend(bytes.iter().take(room));
+            true
+        });
+        let mut options = PushOptions::new();
+        options.remote_callbacks(callbacks).follow_redirects(RemoteRedirect::None);
+        remote.scratch.remote_anonymous(url)?.push(&[format!("{source}:{}", remote.branch)], Some(&mut options))
+    };
+    remote.scratch.find_reference(&source)?.delete()?;
+    if let Some(seen) = moved_meanwhile.into_inner() {
+        return Ok(PushOutcome::Stale { head: (!seen.is_zero()).then(|| CommitId::new(seen)) });
+    }
+    let said = String::from_utf8_lossy(&said.into_inner()).into_owned();
+    match (pushed, refused.into_inner()) {
+        (Ok(()), None) => Ok(PushOutcome::Pushed),
+        (_, Some(why)) => Ok(classify(&why, &said)),
+        (Err(error), None) if error.code() == ErrorCode::NotFastForward => Ok(PushOutcome::Stale { head: None }),
+        (Err(error), None) => {
+            let failure = Failure::from(error).while_("pushing");
+            // Whether the branch was moved is not known: that is for a look to find out.
+            if failure.kind() == FailureKind::Transient {
+                Ok(PushOutcome::Transient { why: failure.why().to_owned() })
+            } else {
+                Err(failure)
+            }
+        }
+    }
+}
+
+/// What a server's refusal of a reference means. The words are those of git, GitHub, GitLab and Azure DevOps.
+fn classify(status: &str, said: &str) -> PushOutcome {
+    const STALE: [&str; 4] = ["non-fast-forward", "fetch first", "stale info", "incorrect old value provided"];
+    const TRANSIENT: [&str; 8] = [
+        "cannot lock ref",
+        "failed to update ref",
+        "failed to lock",
+        "reference already exists",
+        "hung up unexpectedly",
+        "early eof",
+        "internal server error",
+        "unpacker error",
+    ];
+    const POLICY: [&str; 9] = [
+        "hook declined",
+        "protected branch",
+        "gh0",
+        "push rule",
+        "can only push your own commits",
+        "tf401027",
+        "repository rule violations",
+        "not allowed to push",
+        "prohibited by",
+    ];
+    let (status, said) = (status.to_lowercase(), said.trim());
+    let all = format!("{status} {}", said.to_lowercase());
+    let why = one_line(&if said.is_empty() { status.clone() } else { format!("{status}: {said}") });
+    let names = |words: &[&str], text: &str| words.iter().any(|word| text.contains(word));
+    if names(&POLICY, &all) {
+        PushOutcome::Rejected { why, policy: true }
+    } else if names(&STALE, &status) {
+        PushOutcome::Stale { head: None }
+    } else if names(&TRANSIENT, &all) {
+        PushOutcome::Transient { why }
+    } else {
+        PushOutcome::Rejected { why, policy: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_mean_what_the_servers_mean() {
+        let meaning = |status: &str, said: &str| match classify(status, said) {
+            PushOutcome::Rejected { policy: true, .. } => "policy",
+            PushOutcome::Rejected { policy: false, .. } => "refused",
+            PushOutcome::Stale { head: None } => "stale",
+            PushOutcome::Transient { .. } => "transient",
+            other => panic!("{other:?}"),
+        };
+        for (status, said, expected) in [
+            ("pre-receive hook declined", "", "policy"),
+            ("protected branch hook declined", "error: GH006: Protected branch update failed", "policy"),
+            ("push declined due to repository rule violations", "error: GH013", "policy"),
+            // The hook's own words may hold anything.
+            ("pre-receive hook declined", "GitLab: cannot lock ref", "policy"),
+            ("TF401027: You need the Git 'GenericContribute' permission", "", "policy"),
+            ("non-fast-forward", "", "stale"),
+            ("fetch first", "", "stale"),
+            ("cannot lock ref 'refs/heads/main': is at 1 but expected 2", "", "transient"),
+            ("failed to update ref", "", "transient"),
+            ("deny updating a hidden ref", "", "refused"),
+        ] {
+            assert_eq!(meaning(status, said), expected, "{status}");
+        }
+    }
+
+    #[test]
+    fn what_a_server_says_is_bounded_and_has_no_control_characters() {
+        let PushOutcome::Rejected { why, .. } = classify("no", &"\u{1b}[31m red \n".repeat(500)) else { panic!() };
+        assert!(why.chars().count() <= 500 && !why.contains(char::is_control));
+    }
+}

@@ -1,0 +1,190 @@
+//! The commit: the catalog's files laid over the tree of the parent, signed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use git2::{Commit, ObjectType, Oid, Repository, Signature, Time, Tree, TreeWalkMode, TreeWalkResult};
+use pinhole_core::Sha256Digest;
+
+use crate::{CommitId, CommitKey, Draft, FailureKind, GitAnswer, failure::Failure, remote::Remote};
+
+/// The names at the top of a tree that are the catalog's; whatever else is there stays as it is.
+const OWNED: [&str; 6] = ["baselines", "catalog.json", "manifest.json", "publications", "receipts", "revisions"];
+const MODE_FILE: i32 = 0o100_644;
+const MODE_FOLDER: i32 = 0o040_000;
+/// Greatest number of catalog files.
+const MAX_FILES: usize = 200_000;
+/// Greatest size of all catalog files in bytes.
+const MAX_TOTAL_BYTES: usize = 2 * 1024 * 1024 * 1024;
+/// Greatest length of a path in bytes.
+const MAX_PATH_BYTES: usize = 500;
+/// Greatest length of a commit message in bytes.
+const MAX_MESSAGE_BYTES: usize = 64 * 1024;
+
+/// Makes the signed commit of `draft` in the scratch repository.
+pub(crate) fn commit(remote: &Remote, draft: &Draft, key: Option<&CommitKey>) -> Result<GitAnswer, Failure> {
+    let key = key.ok_or_else(|| Failure::configuration("there is no commit key"))?;
+    let files = decode(draft)?;
+    let author = signature(draft)?;
+    let message = message(draft)?;
+    let parent = draft.expected_head.map(|head| parent(remote, head.oid())).transpose()?;
+    let repository = &remote.scratch;
+    let base = parent.as_ref().map(Commit::tree).transpose()?;
+    let tree = repository.find_tree(overlay(repository, base.as_ref(), &files)?)?;
+    let parents: Vec<_> = parent.iter().collect();
+    let content = repository.commit_create_buffer(&author, &author, message, &tree, &parents)?;
+    let content = content.as_str().map_err(|_| Failure::invalid("the commit is not UTF-8"))?;
+    let commit = repository.commit_signed(content, &key.sign(content.as_bytes()), Some("gpgsig"))?;
+    Ok(GitAnswer::Committed { commit: CommitId::new(commit) })
+}
+
+/// The parent, fetched when a look has not brought it already.
+fn parent(remote: &Remote, head: Oid) -> Result<Commit<'_>, Failure> {
+    if let Ok(commit) = remote.scratch.find_commit(head) {
+        return Ok(commit);
+    }
+    remote.fetch()?;
+    remote
+        .scratch
+        .find_commit(head)
+        .map_err(|_| Failure::invalid(format!("the expected head {head} is not on the branch: look again")))
+}
+
+fn signature(draft: &Draft) -> Result<Signature<'static>, Failure> {
+    let wrong = |text: &str| text.trim() != text || text.is_empty() || text.len() > 200 || text.contains(is_special);
+    if wrong(&draft.author.name) || wrong(&draft.author.email) {
+        return Err(Failure::invalid("author: name and email need 1 to 200 bytes without <, > and control characters"));
+    }
+    Ok(Signature::new(&draft.author.name, &draft.author.email, &Time::new(draft.at_s, 0))?)
+}
+
+fn is_special(c: char) -> bool {
+    c.is_control() || c == '<' || c == '>'
+}
+
+fn message(draft: &Draft) -> Result<&str, Failure> {
+    let message = draft.message.as_str();
+    let wrong = |c: char| c.is_control() && c != '\n';
+    if message.trim().is_empty() || message.len() > MAX_MESSAGE_BYTES || message.contains(wrong) {
+        return Err(Failure::invalid("message: expected 1 to 65536 bytes without control characters but line breaks"));
+    }
+    Ok(message)
+}
+
+/// The files' bytes, when every path is one that a catalog can have on every file system.
+fn decode(draft: &Draft) -> Result<BTreeMap<&str, Vec<u8>>, Failure> {
+    if draft.files.is_empty() || draft.files.len() > MAX_FILES {
+        return Err(Failure::invalid(format!("files: expected 1 to {MAX_FILES}")));
+    }
+    let mut files = BTreeMap::new();
+    let mut folded = BTreeSet::new();
+    let mut total_bytes = 0_usize;
+    for (path, text) in &draft.files {
+        check_path(path).map_err(|why| Failure::invalid(format!("{path}: {why}")))?;
+        if !folded.insert(path.to_ascii_lowercase()) {
+            return Err(Failure::invalid(format!("{path}: another path differs from it only by case")));
+        }
+        let bytes = STANDARD.decode(text).map_err(|_| Failure::invalid(format!("{path}: not base64")))?;
+        total_bytes = total_bytes.saturating_add(bytes.len());
+        files.insert(path.as_str(), bytes);
+    }
+    if total_bytes > MAX_TOTAL_BYTES {
+        return Err(Failure::invalid(format!("files: more than {MAX_TOTAL_BYTES} bytes together")));
+    }
+    Ok(files)
+}
+
+fn check_path(path: &str) -> Result<(), &'static str> {
+    let top = path.split('/').next().unwrap_or_default();
+    let is_file = path == top;
+    if path.len() > MAX_PATH_BYTES || !OWNED.contains(&top) || is_file != top.ends_with(".json") {
+        return Err("this is no path of a catalog");
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@');
+    // No leading full stop: neither `.` and `..` nor `.git` and `.gitmodules`.
+    let wrong =
+        |part: &str| part.is_empty() || part.starts_with('.') || part.ends_with('.') || !part.chars().all(plain);
+    if path.split('/').any(wrong) { Err("a part of the path is not plain") } else { Ok(()) }
+}
+
+/// The tree of `base` with its catalog files replaced by `files`.
+fn overlay(repository: &Repository, base: Option<&Tree<'_>>, files: &BTreeMap<&str, Vec<u8>>) -> Result<Oid, Failure> {
+    let mut builder = repository.treebuilder(base)?;
+    builder.filter(|entry| !OWNED.iter().any(|owned| owned.as_bytes() == entry.name_bytes()))?;
+    let mut folders: BTreeMap<&str, BTreeMap<&str, &[u8]>> = BTreeMap::new();
+    for (path, bytes) in files {
+        match path.split_once('/') {
+            Some((folder, rest)) => _ = folders.entry(folder).or_default().insert(rest, bytes),
+            None => _ = builder.insert(*path, repository.blob(bytes)?, MODE_FILE)?,
+        }
+    }
+    for (name, files) in folders {
+        builder.insert(name, folder(repository, &files)?, MODE_FOLDER)?;
+    }
+    Ok(builder.write()?)
+}
+
+/// A folder's tree. Paths are checked, so that the depth is at most that of [`MAX_PATH_BYTES`].
+fn folder(repository: &Repository, files: &BTreeMap<&str, &[u8]>) -> Result<Oid, Failure> {
+    let mut builder = repository.treebuilder(None)?;
+    let mut folders: BTreeMap<&str, BTreeMap<&str, &[u8]>> = BTreeMap::new();
+    for (path, bytes) in files {
+        match path.split_once('/') {
+            Some((name, rest)) => _ = folders.entry(name).or_default().insert(rest, bytes),
+            None => _ = builder.insert(*path, repository.blob(bytes)?, MODE_FILE)?,
+        }
+    }
+    for (name, files) in folders {
+        if builder.get(name)?.is_some() {
+            return Err(Failure::invalid(format!("{name}: a file and a folder have this name")));
+        }
+        builder.insert(name, folder(repository, &files)?, MODE_FOLDER)?;
+    }
+    Ok(builder.write()?)
+}
+
+/// SHA-256 of the catalog's files at `commit`. Anything among them that is no plain file is an error.
+pub(crate) fn digests(repository: &Repository, commit: Oid) -> Result<BTreeMap<String, Sha256Digest>, Failure> {
+    let tree = repository.find_commit(commit)?.tree()?;
+    let mut files = BTreeMap::new();
+    let mut failure = None;
+    tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
+        let Ok(name) = entry.name() else {
+            // Whoever has such a name has it outside of the catalog, or the digests will differ.
+            return TreeWalkResult::Skip;
+        };
+        if folder.is_empty() && !OWNED.contains(&name) {
+            return TreeWalkResult::Skip;
+        }
+        let path = format!("{folder}{name}");
+        match digest(repository, &path, entry, files.len()) {
+            Ok(Some(digest)) => _ = files.insert(path, digest),
+            Ok(None) => {}
+            Err(error) => {
+                failure = Some(error);
+                return TreeWalkResult::Abort;
+            }
+        }
+        TreeWalkResult::Ok
+    })
+    .or_else(|error| if failure.is_some() { Ok(()) } else { Err(error) })?;
+    failure.map_or(Ok(files), Err)
+}
+
+fn digest(
+    repository: &Repository,
+    path: &str,
+    entry: &git2::TreeEntry<'_>,
+    count: usize,
+) -> Result<Option<Sha256Digest>, Failure> {
+    match (entry.kind(), entry.filemode()) {
+        (Some(ObjectType::Tree), _) => Ok(None),
+        (Some(ObjectType::Blob), MODE_FILE) if count < MAX_FILES => {
+            Ok(Some(Sha256Digest::of(repository.find_blob(entry.id())?.content())))
+        }
+        (Some(ObjectType::Blob), MODE_FILE) => {
+            Err(Failure::new(FailureKind::Invalid, format!("the commit has more than {MAX_FILES} catalog files")))
+        }
+        _ => Err(Failure::invalid(format!("{path}: this is no plain file"))),
+    }
+}
