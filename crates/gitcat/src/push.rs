@@ -51,7 +51,7 @@ pub(crate) fn push_to_path(
     if !there.is_bare() {
         return Err(Failure::configuration("the remote is no bare repository: a push would leave its files behind"));
     }
-    if let Some(hook) = REFUSING_HOOKS.iter().find(|hook| is_executable(&there.path().join("hooks").join(hook))) {
+    if let Some(hook) = refusing_hook(&there)? {
         let why = format!("the repository has a {hook} hook, which a push to a path does not run: name a server");
         return Ok(PushOutcome::Rejected { why, policy: true });
     }
@@ -94,6 +94,17 @@ fn copy_objects(from: &Repository, to: &Repository, commit: Oid, known: Option<O
     Ok(())
 }
 
+/// The first hook of `repository` that could refuse a push.
+fn refusing_hook(repository: &Repository) -> Result<Option<&'static str>, Failure> {
+    let folder = match repository.config()?.get_path("core.hooksPath") {
+        // A relative one is relative to where hooks run: the repository itself.
+        Ok(folder) => repository.path().join(folder),
+        Err(error) if error.code() == ErrorCode::NotFound => repository.path().join("hooks"),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(REFUSING_HOOKS.into_iter().find(|hook| is_executable(&folder.join(hook))))
+}
+
 fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
 }
@@ -104,45 +115,24 @@ pub(crate) fn push_to_server(
     commit: Oid,
     expected: Option<Oid>,
 ) -> Result<PushOutcome, Failure> {
-    // A reference of our own: the refspec must not mean anything else, and the objects must not be collected.
+    // A reference of our own, so that the refspec can mean nothing else.
     let source = format!("refs/pinhole/commits/{commit}");
     remote.scratch.reference(&source, commit, true, "to be pushed")?;
-    let refused = RefCell::new(None);
-    let moved_meanwhile = RefCell::new(None);
-    let said = RefCell::new(Vec::new());
+    let answers = RefCell::new(Answers::default());
     let pushed = {
-        let mut callbacks = RemoteCallbacks::new();
-        callbacks.push_negotiation(|updates| {
-            let seen = updates.first().map_or(Oid::ZERO_SHA1, git2::PushUpdate::src);
-            if seen == expected.unwrap_or(Oid::ZERO_SHA1) {
-                return Ok(());
-            }
-            *moved_meanwhile.borrow_mut() = Some(seen);
-            Err(git2::Error::from_str("the branch was moved"))
-        });
-        // `push` answers with success when the server refuses a reference; only this callback tells.
-        callbacks.push_update_reference(|_, why| {
-            *refused.borrow_mut() = why.map(str::to_owned);
-            Ok(())
-        });
-        callbacks.sideband_progress(|bytes| {
-            let mut said = said.borrow_mut();
-            let room = MAX_SIDEBAND_BYTES.saturating_sub(said.len());
-            said.extend(bytes.iter().take(room));
-            true
-        });
         let mut options = PushOptions::new();
-        options.remote_callbacks(callbacks).follow_redirects(RemoteRedirect::None);
-        remote.scratch.remote_anonymous(url)?.push(&[format!("{source}:{}", remote.branch)], Some(&mut options))
+        options.remote_callbacks(listen(&answers, expected)).follow_redirects(RemoteRedirect::None);
+        let mut there = remote.scratch.remote_anonymous(url)?;
+        there.push(&[format!("{source}:{}", remote.branch)], Some(&mut options))
     };
     remote.scratch.find_reference(&source)?.delete()?;
-    if let Some(seen) = moved_meanwhile.into_inner() {
-        return Ok(PushOutcome::Stale { head: (!seen.is_zero()).then(|| CommitId::new(seen)) });
+    let Answers { refused, moved, said } = answers.into_inner();
+    if let Some(head) = moved {
+        return Ok(PushOutcome::Stale { head: (!head.is_zero()).then(|| CommitId::new(head)) });
     }
-    let said = String::from_utf8_lossy(&said.into_inner()).into_owned();
-    match (pushed, refused.into_inner()) {
+    match (pushed, refused) {
         (Ok(()), None) => Ok(PushOutcome::Pushed),
-        (_, Some(why)) => Ok(classify(&why, &said)),
+        (_, Some(why)) => Ok(classify(&why, &String::from_utf8_lossy(&said))),
         (Err(error), None) if error.code() == ErrorCode::NotFastForward => Ok(PushOutcome::Stale { head: None }),
         (Err(error), None) => {
             let failure = Failure::from(error).while_("pushing");
@@ -154,6 +144,41 @@ pub(crate) fn push_to_server(
             }
         }
     }
+}
+
+/// What a server said during a push.
+#[derive(Default)]
+struct Answers {
+    /// Why it refused the reference.
+    refused: Option<String>,
+    /// The head that it has, when that is not the expected one; zero when it has none.
+    moved: Option<Oid>,
+    /// What it said beside the protocol; hooks speak here.
+    said: Vec<u8>,
+}
+
+fn listen(answers: &RefCell<Answers>, expected: Option<Oid>) -> RemoteCallbacks<'_> {
+    let mut callbacks = RemoteCallbacks::new();
+    callbacks.push_negotiation(move |updates| {
+        let head = updates.first().map_or(Oid::ZERO_SHA1, git2::PushUpdate::src);
+        if head == expected.unwrap_or(Oid::ZERO_SHA1) {
+            return Ok(());
+        }
+        answers.borrow_mut().moved = Some(head);
+        Err(git2::Error::from_str("the branch was moved"))
+    });
+    // `push` answers with success when the server refuses a reference; only this callback tells.
+    callbacks.push_update_reference(|_, why| {
+        answers.borrow_mut().refused = why.map(str::to_owned);
+        Ok(())
+    });
+    callbacks.sideband_progress(|bytes| {
+        let said = &mut answers.borrow_mut().said;
+        let room = MAX_SIDEBAND_BYTES.saturating_sub(said.len());
+        said.extend(bytes.iter().take(room));
+        true
+    });
+    callbacks
 }
 
 /// What a server's refusal of a reference means. The words are those of git, GitHub, GitLab and Azure DevOps.

@@ -79,11 +79,10 @@ impl Evidence {
         if decisions.values().any(|decision| decision.outcome != Outcome::Approve) {
             return Err(wrong("a decision denies it"));
         }
-        let same = |d: &ApprovalDecision| {
-            (d.intent_digest, d.version, d.quorum) == (first.intent_digest, first.version, first.quorum)
-        };
+        // Versions differ: every decision of a quorum is a version of its own.
+        let same = |d: &ApprovalDecision| (d.intent_digest, d.quorum) == (first.intent_digest, first.quorum);
         if !decisions.values().all(same) {
-            return Err(wrong("the decisions are on different intents, versions or quorums"));
+            return Err(wrong("the decisions are on different intents or quorums"));
         }
         let persons: BTreeSet<_> = decisions.values().map(|decision| decision.principal).collect();
         if persons.len() < usize::try_from(first.quorum.max(1)).unwrap_or(usize::MAX) {

@@ -1,6 +1,6 @@
 //! A small catalog for tests: two revisions of one line, three entries, a quorum of two, two publications.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::OnceLock};
 
 use pinhole_core::{
     ApprovalId, ApprovalIntent, ApprovalItem, ArtifactId, ArtifactKind, ArtifactRef, BaselineEntryId, BaselineKey,
@@ -176,7 +176,7 @@ fn decision(entry: &CatalogEntry, number: u64, person: u64) -> ApprovalDecision 
     ApprovalDecision {
         decision: id::<DecisionId>("dec", number),
         approval: entry.approval,
-        version: 1,
+        version: u32::try_from(person).unwrap(),
         project: slug("shop"),
         intent_digest: canonical_json_digest(&intent).unwrap(),
         intent,
@@ -256,5 +256,6 @@ pub(crate) fn second(change: impl FnOnce(&mut Parts), signer: &SigningKey) -> Ca
 
 /// The whole, right tree, signed with key 7.
 pub(crate) fn files() -> Files {
-    render(&second(|_| {}, &key(7))).unwrap().files
+    static FILES: OnceLock<Files> = OnceLock::new();
+    FILES.get_or_init(|| render(&second(|_| {}, &key(7))).unwrap().files).clone()
 }

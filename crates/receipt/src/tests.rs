@@ -222,7 +222,14 @@ fn an_entry_that_its_statements_do_not_support_is_refused() {
     wrong(|p| p.decisions.truncate(1), "fewer persons");
     wrong(|p| p.decisions[1].principal = p.decisions[0].principal, "fewer persons");
     wrong(|p| p.decisions[1].outcome = Outcome::Deny, "denies");
-    wrong(|p| p.decisions[1].version = 2, "different intents");
+    wrong(|p| p.decisions[1].quorum = 1, "different intents or quorums");
+    wrong(
+        |p| {
+            p.decisions[1].intent.policy_revision = 2;
+            p.decisions[1].intent_digest = pinhole_core::canonical_json_digest(&p.decisions[1].intent).unwrap();
+        },
+        "different intents",
+    );
     wrong(|p| p.entry.approval = id("apr", 1), "does not hold this entry");
     wrong(
         |p| {

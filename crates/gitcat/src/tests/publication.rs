@@ -308,9 +308,14 @@ fn a_hook_that_a_push_by_path_would_skip_refuses_it() {
     let site = Site::new();
     let commit = site.commit(draft(None, &[]));
     site.hook("pre-receive", "exit 0");
-    let outcome = site.push(commit, None);
-    assert!(matches!(outcome, PushOutcome::Rejected { policy: true, .. }), "{outcome:?}");
+    let refused = || matches!(site.push(commit, None), PushOutcome::Rejected { policy: true, .. });
+    assert!(refused());
+    fs::rename(site.remote().join("hooks"), site.remote().join("rules")).unwrap();
+    site.git(&["-C", "remote.git", "config", "core.hooksPath", "rules"]);
+    assert!(refused());
     assert_eq!(site.look(&[]).0, None);
+    site.git(&["-C", "remote.git", "config", "--unset", "core.hooksPath"]);
+    assert_eq!(site.push(commit, None), PushOutcome::Pushed);
 }
 
 #[test]
