@@ -160,7 +160,9 @@ async fn look(tab: &Tab, plan: &CellPlan<'_>, capture: &Capture, deadline: Insta
     let attempt: Attempt<Frozen> = tab.ask("freeze", &[&rules], remaining(deadline)).await?;
     let frozen = match element {
         Some(locator) => attempt.into_result(locator)?,
-        None => attempt.ok.ok_or_else(|| Fault::new(FailureReason::NavigationFailed, "the page could not be frozen"))?,
+        None => {
+            attempt.ok.ok_or_else(|| Fault::new(FailureReason::NavigationFailed, "the page could not be frozen"))?
+        }
     };
     let frame = framing(plan, capture, &frozen)?;
     let png = picture::take(tab, &frame, remaining(deadline)).await?;

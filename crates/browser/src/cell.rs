@@ -6,9 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pinhole_core::{
-    CellFailure, FailedAssertion, FailureReason, NotEvidence, Profile, Sha256Digest, Slug,
-};
+use pinhole_core::{CellFailure, FailedAssertion, FailureReason, NotEvidence, Profile, Sha256Digest, Slug};
 use pinhole_scenario::{Condition, Scenario, Step, Target};
 use url::Url;
 
@@ -94,7 +92,10 @@ pub async fn run_cell(browser: &Browser, plan: &CellPlan<'_>) -> CellOutcome {
     let fault = match ended {
         Ok(Ok(())) => None,
         Ok(Err(fault)) => Some(fault),
-        Err(_) => Some(Fault::new(FailureReason::CellDeadline, format!("the cell ran into its {} s", plan.deadline.as_secs()))),
+        Err(_) => Some(Fault::new(
+            FailureReason::CellDeadline,
+            format!("the cell ran into its {} s", plan.deadline.as_secs()),
+        )),
     };
     if let Some(fault) = fault {
         let gone = matches!(fault.reason, FailureReason::BrowserCrashed | FailureReason::RendererCrashed);

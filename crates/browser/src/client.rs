@@ -122,9 +122,7 @@ impl Client {
         let params = serde_json::to_value(&command).map_err(|error| CallError::Refused(error.to_string()))?;
         let (answer, answered) = oneshot::channel();
         let session = session.map(str::to_owned);
-        self.requests
-            .send(Request { method, session, params, answer: Some(answer) })
-            .map_err(|_| CallError::Gone)?;
+        self.requests.send(Request { method, session, params, answer: Some(answer) }).map_err(|_| CallError::Gone)?;
         let value = tokio::time::timeout(limit, answered)
             .await
             .map_err(|_| CallError::Timeout(name))?

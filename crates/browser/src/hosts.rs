@@ -57,7 +57,13 @@ mod tests {
         for yes in ["http://127.0.0.1:8080/", "https://127.0.0.1:8080/x", "https://cdn.example/x?y"] {
             assert!(hosts.allows(&url(yes)), "{yes}");
         }
-        for no in ["http://127.0.0.1/", "http://cdn.example/", "file:///etc/passwd", "chrome://version", "ftp://127.0.0.1:8080/"] {
+        for no in [
+            "http://127.0.0.1/",
+            "http://cdn.example/",
+            "file:///etc/passwd",
+            "chrome://version",
+            "ftp://127.0.0.1:8080/",
+        ] {
             assert!(!hosts.allows(&url(no)), "{no}");
         }
     }

@@ -48,13 +48,10 @@ impl Frame {
     }
 }
 
-/// CSS pixels as whole device pixels, as Chromium sizes its pictures.
+/// CSS pixels as whole device pixels, rounded as Chromium rounds the size of its pictures.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative, and the cast saturates")]
 fn device_pixels(css: u32, scale: f64) -> u32 {
-    // A tenth of a thousandth keeps 390 x 1.1 from becoming 430 by a rounding error of the product.
-    let exact = (f64::from(css) * scale - 1e-4).ceil().max(0.0);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 4 x 2^32, clamped by the cast")]
-    let whole = exact as u32;
-    whole
+    (f64::from(css) * scale).round() as u32
 }
 
 /// The picture as a PNG file, encoded the fast way: encoding is most of what a large picture costs.
@@ -92,7 +89,7 @@ mod tests {
 
     #[test]
     fn device_pixels_are_whole() {
-        assert_eq!(device_pixels(390, 1.1), 429);
+        assert_eq!(device_pixels(391, 1.1), 430);
         assert_eq!(device_pixels(333, 1.5), 500);
         assert_eq!(device_pixels(1280, 2.0), 2560);
     }

@@ -43,7 +43,8 @@ impl Process {
         if !start.executable.is_file() {
             return Err(BrowserError::NoExecutable(start.executable.to_owned()));
         }
-        let directory = own_directory(start.uid).map_err(|error| BrowserError::Io("make the profile directory", error))?;
+        let directory =
+            own_directory(start.uid).map_err(|error| BrowserError::Io("make the profile directory", error))?;
         let mut child = command(start, directory.path())
             .spawn()
             .map_err(|error| BrowserError::Io("start the browser process", error))?;

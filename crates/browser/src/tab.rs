@@ -14,9 +14,7 @@ use chromiumoxide::{
     Command,
     cdp::{
         browser_protocol::{
-            browser::{
-                BrowserContextId, SetDownloadBehaviorBehavior, SetDownloadBehaviorParams,
-            },
+            browser::{BrowserContextId, SetDownloadBehaviorBehavior, SetDownloadBehaviorParams},
             emulation::{
                 MediaFeature, SetDeviceMetricsOverrideParams, SetEmulatedMediaParams, SetLocaleOverrideParams,
                 SetTimezoneOverrideParams, SetTouchEmulationEnabledParams, SetUserAgentOverrideParams,

@@ -221,7 +221,8 @@ impl Watch {
             self.check_host(url);
         }
         // These may stay open for as long as the page does and change nothing that is shown by their end.
-        let endless = matches!(kind, "EventSource" | "WebSocket" | "Ping" | "Media" | "Prefetch" | "CSPViolationReport");
+        let endless =
+            matches!(kind, "EventSource" | "WebSocket" | "Ping" | "Media" | "Prefetch" | "CSPViolationReport");
         if endless || url.starts_with("data:") || url.starts_with("blob:") {
             return;
         }
@@ -341,7 +342,15 @@ impl Listener for Watch {
             }
             "Page.lifecycleEvent" => self.lifecycle(params),
             "Page.frameStartedLoading" if self.is_main(params) => self.state().loading = true,
-            "Page.frameStoppedLoading" if self.is_main(params) => self.state().loading = false,
+            "Page.frameStoppedLoading" if self.is_main(params) => {
+                // A document whose loading was cut short, by a download for instance, has no load event.
+                let mut state = self.state();
+                (state.loading, state.dom_ready, state.loaded) = (false, true, true);
+            }
+            "Page.downloadWillBegin" => {
+                let url = params.get("url").and_then(Value::as_str).unwrap_or_default();
+                self.note(&format!("a download of {} was refused", crate::hosts::without_query(url)));
+            }
             "Page.javascriptDialogOpening" => self.dialog(params),
             "Runtime.consoleAPICalled" => self.state().console.api(params),
             "Runtime.exceptionThrown" => self.state().console.exception(params),

@@ -107,7 +107,8 @@ globalThis.pinhole = (() => {
       if (byInput[element.type] === "button") return collapse(element.value || fallback);
     }
     if (element.tagName === "IMG") return collapse(element.alt || element.title);
-    const content = namedByContent.has(collapse(element.getAttribute("role")).split(" ")[0] || roleOf(element));
+    // The role of these depends on their name, which is never their content.
+    const content = !/^(FORM|SECTION)$/.test(element.tagName) && namedByContent.has(roleOf(element));
     return (content && collapse(contentName(element))) || collapse(element.title || element.placeholder);
   }
   const isExposed = (element) => {

@@ -6,7 +6,7 @@ use pinhole_core::FailureReason;
 
 use crate::support::{Page, Run, browser, failure, only};
 
-const FORM: &str = "<form action=/done><label>E-mail <input type=email name=mail value=old></label>\
+const FORM: &str = "<form action=/done.html><label>E-mail <input type=email name=mail value=old></label>\
     <input placeholder=Search name=q><textarea aria-label=Notes></textarea><input type=date aria-label=Day>\
     <div contenteditable aria-label=Rich role=textbox>rich</div>\
     <button>Sign in</button></form><div id=host></div><p data-testid=out></p><script>\
@@ -16,7 +16,7 @@ const FORM: &str = "<form action=/done><label>E-mail <input type=email name=mail
 #[tokio::test]
 async fn a_form_is_filled_and_sent_as_a_visitor_does() {
     let page = Page::new(FORM);
-    page.site.set_override("/done", "<!doctype html><title>Done</title><h1>Thanks</h1>");
+    page.site.set_override("/done.html", "<!doctype html><title>Done</title><h1>Thanks</h1>");
     let rest = r##"steps:
       - navigate: /
       - click: { role: button, name: Deep }
@@ -36,7 +36,7 @@ async fn a_form_is_filled_and_sent_as_a_visitor_does() {
       - assert: { value: { of: { css: "[name=q]" }, equals: X } }
       - assert: { attribute: { of: { css: form }, name: action, contains: done } }
       - press: { key: Enter, in: { label: E-mail } }
-      - wait_for: { url: { contains: "/done?mail=buyer" } }
+      - wait_for: { url: { contains: "/done.html?mail=buyer" } }
       - assert: { title: { equals: Done } }
       - assert: { status: 200 }
       - assert: { count: { of: { role: heading }, equals: 1 } }
@@ -47,17 +47,17 @@ async fn a_form_is_filled_and_sent_as_a_visitor_does() {
     let browser = browser().await;
     let checkpoint = only(Run::new(&page.site, rest).on(&browser).await);
     assert_eq!(checkpoint.not_evidence, []);
-    assert_eq!(checkpoint.url, page.site.url("/done"));
+    assert_eq!(checkpoint.url, page.site.url("/done.html"));
     browser.close().await;
 }
 
 #[tokio::test]
 async fn a_link_is_followed_before_the_next_step() {
-    let page = Page::new("<a href=/two>Next</a>");
-    page.site.set_override("/two", "<!doctype html><p>Second");
+    let page = Page::new("<a href=/two.html>Next</a>");
+    page.site.set_override("/two.html", "<!doctype html><p>Second");
     let rest = "steps: [{ navigate: / }, { click: { role: link, name: Next } }, { capture: { name: page } }]";
     let browser = browser().await;
-    assert_eq!(only(Run::new(&page.site, rest).on(&browser).await).url, page.site.url("/two"));
+    assert_eq!(only(Run::new(&page.site, rest).on(&browser).await).url, page.site.url("/two.html"));
     browser.close().await;
 }
 
@@ -98,7 +98,10 @@ async fn a_target_must_be_one_element_that_takes_the_click() {
         ("{ css: 'p[' }", FailureReason::TargetMissing, "valid selector"),
     ];
     for (locator, reason, said) in cases {
-        let mut run = Run::new(&page.site, &format!("steps: [{{ navigate: / }}, {{ click: {locator} }}, {{ capture: {{ name: page }} }}]"));
+        let mut run = Run::new(
+            &page.site,
+            &format!("steps: [{{ navigate: / }}, {{ click: {locator} }}, {{ capture: {{ name: page }} }}]"),
+        );
         run.step_deadline = Duration::from_millis(1200);
         let outcome = run.on(&browser).await;
         assert!(outcome.failure_picture.is_some());

@@ -42,7 +42,7 @@ async fn a_picture_equal_to_the_baseline_needs_one_look_and_another_two() {
 async fn the_profile_is_what_the_page_sees() {
     let page = Page::new(
         "<meta name=viewport content='width=device-width'><style>body{margin:0;height:900px;background:#fff}\
-         @media (prefers-color-scheme:dark){body{background:#000}}</style><pre id=o></pre><script>\
+         @media (prefers-color-scheme:dark){body{background:#000}}pre{margin:0}</style><pre id=o></pre><script>\
          const zone=()=>Intl.DateTimeFormat().resolvedOptions().timeZone;\
          const f=document.createElement('iframe');f.srcdoc='<script>parent.inner=Intl.DateTimeFormat().resolvedOptions().timeZone<\\/script>';\
          f.hidden=true;f.onload=()=>{o.textContent=[navigator.language,zone(),inner,new Intl.NumberFormat().format(1234.5),\
@@ -86,9 +86,9 @@ async fn odd_sizes_and_scales_agree_with_the_layout() {
 #[tokio::test]
 async fn masks_are_painted_over_and_hidden_things_are_gone() {
     let page = Page::new(
-        "<style>body{margin:0;background:#fff}div{position:absolute;width:100px;height:50px;background:#00f}</style>\
+        "<style>body{margin:0;background:#fff}div{position:absolute;overflow:hidden;width:100px;height:50px;background:#00f}</style>\
          <div id=secret style='left:10px;top:20px'></div><div id=gone style='left:300px;top:20px'></div>\
-         <dialog id=d style='position:fixed;left:500px;top:20px;margin:0;border:0;padding:0'><div id=top></div></dialog>\
+         <dialog id=d style='position:fixed;left:500px;top:20px;margin:0;border:0;padding:0;width:100px;height:50px'><div id=top></div></dialog>\
          <script>d.showModal(); setInterval(()=>{secret.textContent=Date.now()}, 20)</script>",
     );
     let rest = "steps: [{ navigate: / }, { capture: { name: page, mask: [{ css: '#secret' }, { css: '#top' }, { css: '.none' }], hide: [{ css: '#gone' }], ignore: [{ css: '#d' }] } }]";

@@ -1,9 +1,13 @@
 //! How a browser is contained, and that nothing of it is left.
 
-use std::{fs, os::unix::fs::MetadataExt as _, time::Duration};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    time::Duration,
+};
 
 use pinhole_browser::{Browser, BrowserConfig, BrowserError, DEFAULT_UID};
-use pinhole_testkit::wait_for;
+use pinhole_testkit::{wait_for, wait_until};
 
 use crate::support::{browser, directory_of, group_members};
 
@@ -78,15 +82,35 @@ async fn dropping_leaves_no_process_and_no_file() {
     assert!(!directory.exists());
 }
 
+/// A wrapper tells which process and directory the launch made, since nobody gets to see the browser.
 #[tokio::test]
 async fn a_launch_that_is_given_up_leaves_nothing() {
-    let before = directories();
-    let launch = tokio::time::timeout(Duration::from_millis(60), Browser::launch(&BrowserConfig::default())).await;
-    if let Ok(browser) = launch {
-        browser.unwrap().close().await;
+    let folder = tempfile::TempDir::new().unwrap();
+    let (wrapper, told) = (folder.path().join("browser"), folder.path().join("told"));
+    let real = BrowserConfig::default().executable;
+    let script = format!("#!/bin/sh\necho $$ \"$@\" >{}\nexec {} \"$@\"\n", told.display(), real.display());
+    fs::write(&wrapper, script).unwrap();
+    fs::write(&told, "").unwrap();
+    for (path, mode) in [(folder.path(), 0o755), (&wrapper, 0o755), (&told, 0o666)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
-    // The thread that was starting it ends by itself; other tests may have started browsers since.
-    let _ = before;
+    let config = BrowserConfig { executable: wrapper, ..BrowserConfig::default() };
+    let started = wait_for(Duration::from_secs(10), "the wrapper runs", async || {
+        let line = fs::read_to_string(&told).unwrap();
+        line.ends_with('\n').then_some(line)
+    });
+    let line = tokio::select! {
+        line = started => line,
+        browser = Browser::launch(&config) => panic!("launched before the wrapper spoke: {browser:?}"),
+    };
+    let group: u32 = line.split(' ').next().unwrap().parse().unwrap();
+    let profile = line.split(' ').find_map(|part| part.strip_prefix("--user-data-dir=")).unwrap();
+    let directory = std::path::Path::new(profile).parent().unwrap();
+    assert!(directory.starts_with(std::env::temp_dir()));
+    wait_until(Duration::from_secs(15), "process and directory are gone", async || {
+        group_members(group).is_empty() && !directory.exists()
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -96,9 +120,4 @@ async fn a_binary_that_is_no_browser_is_an_error_with_its_words() {
     let other = BrowserConfig { executable: "/bin/ls".into(), ..BrowserConfig::default() };
     let error = Browser::launch(&other).await.unwrap_err();
     assert!(matches!(&error, BrowserError::Exited(words) if words.contains("ls")), "{error}");
-}
-
-fn directories() -> Vec<std::ffi::OsString> {
-    let entries = fs::read_dir(std::env::temp_dir()).unwrap().flatten();
-    entries.map(|entry| entry.file_name()).collect()
 }

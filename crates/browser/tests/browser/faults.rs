@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use pinhole_core::FailureReason;
-use pinhole_testkit::{Behaviour, wait_until};
+use pinhole_testkit::Behaviour;
 use rustix::process::{Pid, Signal};
 
 use crate::support::{Page, Run, WHOLE_PAGE, browser, directory_of, failure, group_members, only};
@@ -38,7 +38,11 @@ async fn a_killed_browser_is_a_crash_at_once_and_leaves_nothing() {
 async fn an_endless_loop_ends_at_the_steps_deadline_and_the_next_run_is_clean() {
     let browser = browser().await;
     let good = Page::new("<p>Good");
-    for body in ["<script>for(;;);</script>", "<p>Loads<script>onload=()=>{for(;;);}</script>", "<p>Micro<script>(function f(){Promise.resolve().then(f)})()</script>"] {
+    for body in [
+        "<script>for(;;);</script>",
+        "<p>Loads<script>onload=()=>{for(;;);}</script>",
+        "<p>Micro<script>(function f(){Promise.resolve().then(f)})()</script>",
+    ] {
         let page = Page::new(body);
         let mut run = Run::new(&page.site, WHOLE_PAGE);
         run.step_deadline = Duration::from_millis(1500);
@@ -86,7 +90,8 @@ fn renderers(group: u32) -> Vec<u32> {
 async fn addresses_that_lead_nowhere_or_elsewhere_are_refused() {
     let (browser, page, other) = (browser().await, Page::new("<p>Home"), Page::new("<p>Other"));
     page.site.set_behaviour("/away", Behaviour::Redirect(other.site.url("/")));
-    let navigate = |to: &str| Run::new(&page.site, &format!("steps: [{{ navigate: '{to}' }}, {{ capture: {{ name: page }} }}]"));
+    let navigate =
+        |to: &str| Run::new(&page.site, &format!("steps: [{{ navigate: '{to}' }}, {{ capture: {{ name: page }} }}]"));
     let outside = failure(navigate(&other.site.url("/")).on(&browser).await);
     assert_eq!(outside.reason, FailureReason::EgressDenied);
     assert_eq!(other.site.hits("/"), 0);
@@ -105,14 +110,18 @@ async fn addresses_that_lead_nowhere_or_elsewhere_are_refused() {
 async fn dialogs_popups_and_downloads_do_not_stop_a_cell() {
     let page = Page::new(
         "<p id=o></p><script>const p=open('/popup');o.textContent=confirm('Sure?')+' '+prompt('Name?');\
+         const a=document.createElement('a');a.href='/file.bin';a.click();\
          Notification.requestPermission().then(r=>{document.title=r});</script>",
     );
     page.site.set_override("/popup", "<p>Popup");
+    page.site.set_override("/file.bin", "bytes");
     let rest = "steps: [{ navigate: / }, { assert: { text: { of: { css: '#o' }, equals: 'false null' } } }, { assert: { title: { equals: denied } } }, { capture: { name: page } }]";
     let browser = browser().await;
     let outcome = Run::new(&page.site, rest).on(&browser).await;
     let console = String::from_utf8(outcome.console.clone()).unwrap();
     assert!(console.contains("dialog (confirm) was dismissed"), "{console}");
+    assert!(console.contains("a window that the page opened was closed"), "{console}");
+    assert!(console.contains("/file.bin was refused"), "{console}");
     only(outcome);
     let forever = Page::new("<script>for(;;)alert(1)</script>");
     let loops = failure(Run::new(&forever.site, WHOLE_PAGE).on(&browser).await);
