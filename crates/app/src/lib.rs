@@ -1,1 +1,116 @@
-//! Placeholder.
+//! Use cases: one file for each verb, and the only writer of rows.
+//!
+//! Every transport calls [`operations`]; workers call [`App`] itself. A use case reads and writes through
+//! [`App::read`] and [`App::write`], and reaches browsers, storage and Git never while a transaction is open. It must
+//! not know of HTTP, MCP or HTML.
+
+mod admin;
+mod artifacts;
+mod authority;
+mod capture;
+mod idempotency;
+mod operations;
+mod projects;
+mod registrar;
+mod runs;
+mod scenarios;
+mod sweep;
+mod unit;
+mod who;
+
+use std::{sync::Arc, time::Duration};
+
+use pinhole_blobs::Blobs;
+use pinhole_core::{Error, Ids, Result, Signer};
+use pinhole_jobs::WakeSender;
+use pinhole_store::Store;
+
+pub use admin::NewToken;
+pub use artifacts::ArtifactContent;
+pub use capture::{Claim, Lease};
+pub use operations::{Entry, Reply, ReplyKind, operations};
+pub use unit::{BoxFuture, Outlives, Unit};
+
+/// Everything that use cases need. Cloning is cheap.
+#[derive(Clone)]
+pub struct App {
+    inner: Arc<Parts>,
+}
+
+/// What an [`App`] is assembled from.
+pub struct Parts {
+    /// Rows.
+    pub store: Store,
+    /// Bytes.
+    pub blobs: Blobs,
+    /// Ids and secrets.
+    pub ids: Arc<dyn Ids>,
+    /// The statement key; a capture or Git process has none.
+    pub signer: Option<Arc<dyn Signer>>,
+    /// Wakes the job runners of this process after a commit that enqueued something.
+    pub wake: WakeSender,
+    /// Times and limits.
+    pub settings: Settings,
+}
+
+/// Times and limits of an installation.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How long a lease on a cell lasts without renewal.
+    pub lease: Duration,
+    /// How long a cell may take.
+    pub cell_deadline: Duration,
+    /// How long one step may take.
+    pub step_deadline: Duration,
+    /// Below this share of free space, in percent, nothing is admitted.
+    pub min_free_percent: f64,
+    /// Whether decision tickets minted on the server's own machine are accepted.
+    pub local_tickets: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            lease: Duration::from_secs(10),
+            cell_deadline: Duration::from_secs(600),
+            step_deadline: Duration::from_secs(30),
+            min_free_percent: 5.0,
+            local_tickets: true,
+        }
+    }
+}
+
+impl App {
+    /// Assembles an application.
+    pub fn new(parts: Parts) -> Self {
+        Self { inner: Arc::new(parts) }
+    }
+
+    /// Times and limits.
+    pub fn settings(&self) -> &Settings {
+        &self.inner.settings
+    }
+
+    /// The rows, for the job runners.
+    pub fn store(&self) -> &Store {
+        &self.inner.store
+    }
+
+    /// What wakes the job runners of this process.
+    pub fn wake(&self) -> &WakeSender {
+        &self.inner.wake
+    }
+
+    pub(crate) fn blobs(&self) -> &Blobs {
+        &self.inner.blobs
+    }
+
+    pub(crate) fn ids(&self) -> &dyn Ids {
+        &*self.inner.ids
+    }
+
+    /// The statement key; an internal error in a process that has none.
+    pub(crate) fn signer(&self) -> Result<&dyn Signer> {
+        self.inner.signer.as_deref().ok_or_else(|| Error::internal("this process has no statement key"))
+    }
+}

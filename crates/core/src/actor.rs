@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{PrincipalId, RequestId, Timestamp, TokenId, state::text_enum};
+use crate::{PrincipalId, RequestId, Sha256Digest, Timestamp, TokenId, state::text_enum};
 
 text_enum! {
     /// What kind of principal acts.
@@ -117,6 +117,8 @@ pub enum Authority {
         id: TokenId,
         /// What it may be used for.
         scope: Scope,
+        /// SHA-256 of its secret, by which each transaction looks whether it is still valid.
+        secret: Sha256Digest,
     },
     /// Pinhole itself: the registrar, the sweeper, a worker.
     System,

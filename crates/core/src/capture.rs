@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ArtifactId, Blake3Digest, FailureReason, Profile, Sha256Digest, Slug, state::text_enum};
+use crate::{ArtifactId, Blake3Digest, FailureReason, Profile, Sha256Digest, Slug, Timestamp, state::text_enum};
 
 text_enum! {
     /// What an artifact holds; its media type follows from this and from nothing else.
@@ -148,12 +148,16 @@ pub struct StagedCheckpoint {
     pub render: RenderFacts,
     /// Rectangles painted over, in device pixels: x, y, width, height.
     pub masked: Vec<[u32; 4]>,
+    /// Rectangles left in the picture and not compared, in device pixels: x, y, width, height.
+    pub ignored: Vec<[u32; 4]>,
     /// Where the document was, without query and fragment.
     pub url: String,
     /// Why it is not evidence, as the worker found; empty when it is.
     pub not_evidence: Vec<NotEvidence>,
     /// The page's state just before and just after the picture.
     pub settled: serde_json::Value,
+    /// When the picture was taken, by the worker's own clock.
+    pub captured_at: Timestamp,
 }
 
 /// What a worker says about a cell that it has finished. Bounded by the scenario's own bounds.

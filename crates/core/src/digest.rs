@@ -109,6 +109,15 @@ impl Sha256Digest {
     pub fn of(bytes: &[u8]) -> Self {
         Self(sha2::Sha256::digest(bytes).into())
     }
+
+    /// The digest of `parts` one after another, without joining them in memory.
+    pub fn of_parts(parts: &[&[u8]]) -> Self {
+        let mut hasher = sha2::Sha256::new();
+        for part in parts {
+            hasher.update(part);
+        }
+        Self(hasher.finalize().into())
+    }
 }
 
 impl Blake3Digest {

@@ -5,6 +5,7 @@
 
 mod artifacts;
 mod audit;
+mod catalog;
 mod cells;
 mod db;
 mod environments;
@@ -21,6 +22,7 @@ mod value;
 
 pub use artifacts::Artifact;
 pub use audit::{AuditRow, EventRow};
+pub use catalog::{CatalogLine, CatalogRevision, Entry};
 pub use cells::{Attempt, Cell, ClaimedCell};
 pub use db::{Connection, Pools, Store, Tx, database_error};
 pub use environments::{Environment, EnvironmentRevision};

@@ -33,8 +33,8 @@ pub struct Receipt {
     pub picture_id: ArtifactId,
     /// SHA-256 of the picture's bytes.
     pub capture_sha256: Sha256Digest,
-    /// Digest of the decoded pixels, as `pinhole-compare` writes it.
-    pub pixel_digest: String,
+    /// SHA-256 over the decoded picture.
+    pub pixel_digest: Sha256Digest,
     /// SHA-256 of the render facts.
     pub render_sha256: Sha256Digest,
     /// SHA-256 of the capture rules.
@@ -94,7 +94,7 @@ fn read(row: &Row) -> Result<Receipt> {
         profile: row.parse("profile")?,
         picture_id: row.parse("picture_id")?,
         capture_sha256: row.parse("capture_sha256")?,
-        pixel_digest: row.text("pixel_digest")?,
+        pixel_digest: row.parse("pixel_digest")?,
         render_sha256: row.parse("render_sha256")?,
         rules_sha256: row.parse("rules_sha256")?,
         not_evidence: row.json("not_evidence")?,
@@ -135,7 +135,7 @@ impl Tx {
                 text(&receipt.profile),
                 text(receipt.picture_id),
                 text(receipt.capture_sha256),
-                text(&receipt.pixel_digest),
+                text(receipt.pixel_digest),
                 text(receipt.render_sha256),
                 text(receipt.rules_sha256),
                 json(&receipt.not_evidence)?,

@@ -91,20 +91,20 @@ impl Tx {
         self.fetch_optional("SELECT * FROM runs WHERE id = $1", &[text(id)], read).await
     }
 
-    /// Runs of a project in one environment, newest first, starting before `before`.
+    /// Runs of a project, newest first, starting before `before`; only in `environments` when they are given.
     pub async fn list_runs(
         &mut self,
         project: ProjectId,
-        environments: &[EnvironmentId],
+        environments: Option<&[EnvironmentId]>,
         before: Option<RunId>,
         limit: u32,
     ) -> Result<Vec<Run>> {
         // UUIDv7 ids sort by time. The environments travel as one JSON text, so that the statement stays fixed.
-        let list = environments.iter().map(|id| format!("/{id}/")).collect::<String>();
+        let list = environments.map(|ids| ids.iter().map(|id| format!("/{id}/")).collect::<String>());
         self.fetch_all(
-            "SELECT * FROM runs WHERE project_id = $1 AND $2 LIKE ('%/' || environment_id || '/%') \
-             AND id < coalesce($3, 'run_~') ORDER BY id DESC LIMIT $4",
-            &[text(project), text(list), text_or_null(before), int(limit)],
+            "SELECT * FROM runs WHERE project_id = $1 AND coalesce($2, '/' || environment_id || '/') LIKE ('%/' || environment_id || '/%') \
+             AND ($3 IS NULL OR id < $3) ORDER BY id DESC LIMIT $4",
+            &[text(project), text_or_null(list), text_or_null(before), int(limit)],
             read,
         )
         .await

@@ -1,0 +1,207 @@
+//! What an operator does on the server's own machine: principals, tokens, grants, remotes. No transport offers these.
+
+use std::time::Duration;
+
+use pinhole_core::{
+    Error, Name, PrincipalClass, PrincipalId, RemoteId, Result, Role, Scope, Sha256Digest, Slug, Timestamp, TokenId,
+};
+use pinhole_store::{Grant, Principal, Remote, Token};
+use serde_json::json;
+
+use crate::{App, unit::Unit};
+
+/// A fresh token. The secret is shown once and stored nowhere.
+#[derive(Clone)]
+pub struct NewToken {
+    /// The bearer secret.
+    pub secret: String,
+    /// The token's row.
+    pub id: TokenId,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
+impl App {
+    /// Makes a principal, or finds the one with this name and class.
+    ///
+    /// # Errors
+    /// `conflict` when the name belongs to a principal of the other class.
+    pub async fn ensure_principal(&self, class: PrincipalClass, name: &Name, admin: bool) -> Result<PrincipalId> {
+        let actor = self.system_actor();
+        self.write(&actor, "create_principal", move |unit, _| {
+            Box::pin(async move {
+                if let Some(found) = unit.principal_by_name(name).await? {
+                    unit.unaudited();
+                    let same = found.class == class && found.admin_since.is_some() == admin;
+                    let other =
+                        || Error::conflict("exists", "a principal of this name exists with another class or role");
+                    return if same { Ok(found.id) } else { Err(other()) };
+                }
+                let principal = Principal {
+                    id: PrincipalId::from_uuid(unit.uuid()),
+                    class,
+                    name: name.clone(),
+                    admin_since: admin.then(|| unit.now()),
+                    created_at: unit.now(),
+                };
+                unit.insert_principal(&principal).await?;
+                let detail = json!({ "class": class, "name": name, "admin": admin });
+                unit.audit(None, Some(principal.id.to_string()), detail).await?;
+                Ok(principal.id)
+            })
+        })
+        .await
+    }
+
+    /// Makes a bearer token for the principal of this name.
+    ///
+    /// # Errors
+    /// `not_found` without such a principal.
+    pub async fn create_token(&self, name: &Name, scope: &Scope, lifetime: Duration) -> Result<NewToken> {
+        let secret = self.secret_bytes()?;
+        let (actor, secret) = (self.system_actor(), &secret);
+        self.write(&actor, "create_token", move |unit, _| {
+            Box::pin(async move {
+                let principal = unit.principal_by_name(name).await?.ok_or_else(Error::not_found)?;
+                let prefix = match principal.class {
+                    PrincipalClass::User => "phu",
+                    PrincipalClass::Service => "phs",
+                };
+                let secret = with_checksum(prefix, secret);
+                let token = Token {
+                    id: TokenId::from_uuid(unit.uuid()),
+                    principal_id: principal.id,
+                    secret_sha256: Sha256Digest::of(secret.as_bytes()),
+                    scope: scope.clone(),
+                    created_at: unit.now(),
+                    expires_at: unit.now().plus(lifetime),
+                    revoked_at: None,
+                };
+                unit.insert_token(&token).await?;
+                let detail = json!({ "principal": principal.id, "scope": scope, "expires_at": token.expires_at });
+                unit.audit(None, Some(token.id.to_string()), detail).await?;
+                Ok(NewToken { secret, id: token.id, expires_at: token.expires_at })
+            })
+        })
+        .await
+    }
+
+    /// Ends a token now; the next call with it is refused.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn revoke_token(&self, id: TokenId) -> Result<()> {
+        let actor = self.system_actor();
+        self.write(&actor, "revoke_token", move |unit, _| {
+            Box::pin(async move {
+                unit.revoke_token(id).await?;
+                unit.audit(None, Some(id.to_string()), json!({})).await
+            })
+        })
+        .await
+    }
+
+    /// Gives a principal a role in a project, or in one environment of it.
+    ///
+    /// # Errors
+    /// `not_found` when the principal, project or environment does not exist.
+    pub async fn grant(&self, name: &Name, project: &Slug, environment: Option<&Slug>, role: Role) -> Result<()> {
+        let actor = self.system_actor();
+        self.write(&actor, "grant_role", move |unit, _| {
+            Box::pin(async move {
+                let grant = find_grant(unit, name, project, environment, role).await?;
+                unit.insert_grant(&grant).await?;
+                audit_grant(unit, &grant).await
+            })
+        })
+        .await
+    }
+
+    /// Takes a role away; the next transaction sees it.
+    ///
+    /// # Errors
+    /// `not_found` when there was no such grant.
+    pub async fn revoke_grant(
+        &self,
+        name: &Name,
+        project: &Slug,
+        environment: Option<&Slug>,
+        role: Role,
+    ) -> Result<()> {
+        let actor = self.system_actor();
+        self.write(&actor, "revoke_role", move |unit, _| {
+            Box::pin(async move {
+                let grant = find_grant(unit, name, project, environment, role).await?;
+                if !unit.delete_grant(&grant).await? {
+                    return Err(Error::not_found());
+                }
+                audit_grant(unit, &grant).await
+            })
+        })
+        .await
+    }
+
+    /// Adds a Git remote from the server's own configuration, or changes the one with this slug.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn put_remote(&self, slug: &Slug, url: &str, branches: &[String]) -> Result<()> {
+        let actor = self.system_actor();
+        self.write(&actor, "put_remote", move |unit, _| {
+            Box::pin(async move {
+                if let Some(found) = unit.remote_by_slug(slug).await?
+                    && found.url == url
+                    && found.branches == branches
+                {
+                    unit.unaudited();
+                    return Ok(());
+                }
+                let remote = Remote {
+                    id: RemoteId::from_uuid(unit.uuid()),
+                    slug: slug.clone(),
+                    url: url.to_owned(),
+                    branches: branches.to_vec(),
+                    created_at: unit.now(),
+                };
+                unit.put_remote(&remote).await?;
+                unit.audit(None, Some(slug.to_string()), json!({ "branches": branches })).await
+            })
+        })
+        .await
+    }
+
+    /// 256 random bits.
+    pub(crate) fn secret_bytes(&self) -> Result<[u8; 32]> {
+        let mut bytes = [0; 32];
+        self.ids().fill(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+/// `prefix_`, the secret in hexadecimal, and eight digits by which scanners and people tell a mistyped one.
+pub(crate) fn with_checksum(prefix: &str, secret: &[u8; 32]) -> String {
+    let body = format!("{prefix}_{}", hex::encode(secret));
+    let checksum = Sha256Digest::of(body.as_bytes()).hex();
+    format!("{body}{}", &checksum[..8])
+}
+
+async fn find_grant(
+    unit: &mut Unit,
+    name: &Name,
+    project: &Slug,
+    environment: Option<&Slug>,
+    role: Role,
+) -> Result<Grant> {
+    let principal = unit.principal_by_name(name).await?.ok_or_else(Error::not_found)?;
+    let project = unit.project_by_slug(project).await?.ok_or_else(Error::not_found)?;
+    let environment_id = match environment {
+        None => None,
+        Some(slug) => Some(unit.environment_by_slug(project.id, slug).await?.ok_or_else(Error::not_found)?.id),
+    };
+    Ok(Grant { principal_id: principal.id, project_id: project.id, environment_id, role })
+}
+
+async fn audit_grant(unit: &mut Unit, grant: &Grant) -> Result<()> {
+    let detail = json!({ "principal": grant.principal_id, "role": grant.role, "environment": grant.environment_id });
+    unit.audit(Some(grant.project_id), Some(grant.project_id.to_string()), detail).await
+}

@@ -1,0 +1,62 @@
+//! Idempotency keys and expected versions, in one place for all operations.
+
+use pinhole_core::{Code, Error, IdempotencyKey, Result, Sha256Digest, canonical_json_digest};
+use pinhole_store::IdempotentCall;
+use serde::Serialize;
+
+use crate::unit::Unit;
+
+/// What a keyed call is.
+pub(crate) enum Keyed {
+    /// The first with its key: do it, and [`Unit::remember`] what came of it.
+    First(KeyedCall),
+    /// A repeat: the object that the first one made.
+    Replay(String),
+}
+
+/// A first call with its key.
+pub(crate) struct KeyedCall {
+    key: IdempotencyKey,
+    intent: Sha256Digest,
+}
+
+impl Unit {
+    /// Tells a first call from a repeat. `intent` is the resolved intent, without the key itself.
+    ///
+    /// # Errors
+    /// `precondition_required` without a key, `conflict` naming the first object when the key was used for another
+    /// intent.
+    pub(crate) async fn keyed(&mut self, key: Option<&IdempotencyKey>, intent: &impl Serialize) -> Result<Keyed> {
+        let key = key.ok_or_else(|| Error::precondition_required("idempotency_key"))?;
+        let intent = canonical_json_digest(intent)?;
+        let (principal, operation) = (self.actor().principal, self.operation());
+        match self.idempotent_call(principal, operation, key).await? {
+            None => Ok(Keyed::First(KeyedCall { key: key.clone(), intent })),
+            Some(first) if first.intent_sha256 == intent => Ok(Keyed::Replay(first.object_id)),
+            Some(first) => Err(Error::changed_intent(first.object_id)),
+        }
+    }
+
+    /// Remembers the object that a first call made.
+    pub(crate) async fn remember(&mut self, call: KeyedCall, object: impl ToString) -> Result<()> {
+        let (principal, operation) = (self.actor().principal, self.operation());
+        let row = IdempotentCall { intent_sha256: call.intent, object_id: object.to_string() };
+        self.insert_idempotent_call(principal, operation, &call.key, &row).await.map_err(|e| match e.code() {
+            // Another transaction was first with this key: run again and see what it did.
+            Code::Conflict => Error::transient(e),
+            _ => e,
+        })
+    }
+}
+
+/// The version that a compare-and-swap needs.
+///
+/// # Errors
+/// `precondition_required` when the caller gave none, `conflict` when it is not `actual`.
+pub(crate) fn expect_version(expected: Option<u32>, actual: u32) -> Result<()> {
+    match expected {
+        None => Err(Error::precondition_required("expected_version")),
+        Some(expected) if expected == actual => Ok(()),
+        Some(expected) => Err(Error::stale(expected, actual)),
+    }
+}

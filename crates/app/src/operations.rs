@@ -1,0 +1,136 @@
+//! The list of operations as erased calls: one JSON object in, one JSON object out, the same for every transport.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use pinhole_contract::{self as contract, Idempotency, Operation, OperationSpec};
+use pinhole_core::{Actor, Error, Result};
+use serde_json::{Map, Value};
+
+use crate::{App, artifacts, projects, runs, scenarios, unit::BoxFuture, who};
+
+type Call = Box<dyn for<'a> Fn(&'a App, &'a Actor, Map<String, Value>) -> BoxFuture<'a, Result<Reply>> + Send + Sync>;
+
+/// One operation: its declaration and its implementation.
+pub struct Entry {
+    /// The declaration.
+    pub operation: OperationSpec,
+    call: Call,
+}
+
+/// What an operation answers when it is not refused.
+#[derive(Debug)]
+pub struct Reply {
+    /// The view.
+    pub body: Value,
+    /// Which kind of answer it is.
+    pub kind: ReplyKind,
+}
+
+/// The kinds of answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplyKind {
+    /// Done.
+    Completed,
+    /// Done, and a new object was made.
+    Created,
+    /// Not done: a person has to approve first (R7).
+    ApprovalRequired,
+}
+
+impl Entry {
+    /// Runs the operation with `input` on behalf of `actor`.
+    ///
+    /// # Errors
+    /// `invalid_arguments` with the member's path when `input` does not fit the command; else what the use case
+    /// refuses.
+    pub async fn call(&self, app: &App, actor: &Actor, input: Map<String, Value>) -> Result<Reply> {
+        (self.call)(app, actor, input).await
+    }
+}
+
+/// Every operation by name.
+pub fn operations() -> &'static BTreeMap<&'static str, Entry> {
+    static OPERATIONS: LazyLock<BTreeMap<&'static str, Entry>> =
+        LazyLock::new(|| table().into_iter().map(|entry| (entry.operation.spec.name, entry)).collect());
+    &OPERATIONS
+}
+
+/// Pairs a command with its use case.
+macro_rules! entries {
+    ($($command:ident => $use_case:path,)*) => {
+        vec![$(entry::<contract::$command, _>(|app, actor, command| Box::pin($use_case(app, actor, command)))),*]
+    };
+}
+
+fn table() -> Vec<Entry> {
+    entries! {
+        Whoami => who::whoami,
+        ListOperations => who::list_operations,
+        CreateProject => projects::create_project,
+        GetProject => projects::get_project,
+        CreateEnvironment => projects::create_environment,
+        GetEnvironment => projects::get_environment,
+        ValidateScenario => scenarios::validate,
+        CreateScenario => scenarios::create,
+        SubmitScenarioRevision => scenarios::submit_revision,
+        GetScenario => scenarios::get,
+        StartScenarioRun => runs::start,
+        GetScenarioRun => runs::get,
+        ListScenarioRuns => runs::list,
+        GetScenarioRunResult => runs::result,
+        GetScenarioArtifact => artifacts::get,
+        GetCaptureReceipt => artifacts::receipt,
+    }
+}
+
+fn entry<O, F>(use_case: F) -> Entry
+where
+    O: Operation,
+    F: for<'a> Fn(&'a App, &'a Actor, O) -> BoxFuture<'a, Result<O::Output>> + Send + Sync + 'static,
+{
+    let call: Call = Box::new(move |app, actor, input| {
+        let command = parse::<O>(input);
+        let running = command.map(|command| use_case(app, actor, command));
+        Box::pin(async move {
+            let view = running?.await?;
+            let body = serde_json::to_value(view).map_err(Error::internal)?;
+            Ok(Reply { kind: kind_of(O::SPEC.idempotency, &body), body })
+        })
+    });
+    Entry { operation: OperationSpec::of::<O>(), call }
+}
+
+/// A keyed operation makes an object, unless it found the one that an earlier call made.
+fn kind_of(class: Idempotency, body: &Value) -> ReplyKind {
+    let keyed = matches!(class, Idempotency::Keyed | Idempotency::KeyedCas);
+    if keyed && body.get("replayed") != Some(&Value::Bool(true)) { ReplyKind::Created } else { ReplyKind::Completed }
+}
+
+fn parse<O: Operation>(input: Map<String, Value>) -> Result<O> {
+    serde_path_to_error::deserialize(Value::Object(input)).map_err(|error| {
+        let path = error.path().to_string();
+        Error::invalid(if path == "." { String::new() } else { path }, error.inner().to_string())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_declared_operation_is_implemented() {
+        for operation in contract::specs() {
+            assert!(operations().contains_key(operation.spec.name), "{}", operation.spec.name);
+        }
+        assert_eq!(operations().len(), contract::specs().len());
+    }
+
+    #[test]
+    fn unknown_members_are_named() {
+        let input = serde_json::json!({ "project": "shop", "limit": 10, "colour": 1 });
+        let Value::Object(input) = input else { unreachable!() };
+        let error = parse::<contract::ListScenarioRuns>(input).unwrap_err();
+        assert!(error.message().contains("colour"), "{error}");
+        assert_eq!(error.code(), pinhole_core::Code::InvalidArguments);
+    }
+}

@@ -1,0 +1,222 @@
+//! Admission (R30): selectors become pins, and run, cells, audit row and jobs are written in one transaction. When
+//! anything fails, nothing is queued.
+
+use std::time::Duration;
+
+use pinhole_contract::{EnvironmentDocument, RunView, StartScenarioRun};
+use pinhole_core::{
+    Actor, BaselinePin, BaselineSelector, CellId, EnvironmentSelector, Error, LineName, LineRevision, NoBaseline,
+    Permission, Pins, PrincipalClass, ReceiptSelector, Result, RunId, RunState, ScenarioSelector, Sha256Digest,
+};
+use pinhole_jobs::CaptureJob;
+use pinhole_scenario::Scenario as ScenarioDocument;
+use pinhole_store::{Cell, Environment, EnvironmentRevision, Project, Run, Scenario, ScenarioRevision};
+use serde_json::json;
+use url::Url;
+
+use super::view::view_of;
+use crate::{App, idempotency::Keyed, unit::Unit};
+
+/// When the sweeper queues a cell's job again if no worker has taken it.
+pub(crate) const FIRST_REQUEUE: Duration = Duration::from_secs(10);
+
+/// Everything that the selectors were resolved to.
+struct Resolved {
+    project: Project,
+    revision: ScenarioRevision,
+    environment: EnvironmentRevision,
+    pins: Pins,
+}
+
+pub(crate) async fn start(app: &App, actor: &Actor, command: StartScenarioRun) -> Result<RunView> {
+    // Not for the caller to know before it is authorised, and cheap: a look at the file system, no I/O on its behalf.
+    let space = &app.blobs().free_space_percent();
+    let command = &command;
+    app.write(actor, "start_scenario_run", move |unit, _| {
+        Box::pin(async move {
+            let resolved = resolve(unit, command).await?;
+            let document = ScenarioDocument::from_canonical(resolved.revision.canonical.as_bytes())?;
+            check_hosts(&document, &resolved.environment)?;
+            check_space(unit, space)?;
+            let call = match unit.keyed(command.idempotency_key.as_ref(), &resolved.pins).await? {
+                Keyed::First(call) => call,
+                Keyed::Replay(id) => {
+                    unit.unaudited();
+                    let run = unit.run(id.parse()?).await?.ok_or_else(Error::not_found)?;
+                    return Ok(RunView { replayed: true, ..view_of(unit, run).await? });
+                }
+            };
+            let project = resolved.project.id;
+            let run = insert(unit, resolved.pins, &document).await?;
+            unit.remember(call, run.id).await?;
+            let detail = json!({ "pins": run.pins, "cells": document.cells()?.len() });
+            unit.audit(Some(project), Some(run.id.to_string()), detail).await?;
+            unit.event("run.queued", project, run.id.to_string(), json!({ "run": run.id })).await?;
+            view_of(unit, run).await
+        })
+    })
+    .await
+}
+
+async fn insert(unit: &mut Unit, pins: Pins, document: &ScenarioDocument) -> Result<Run> {
+    let trigger = match unit.actor().class {
+        PrincipalClass::User => "user",
+        PrincipalClass::Service => "service",
+    };
+    let run = Run {
+        id: RunId::from_uuid(unit.uuid()),
+        pins,
+        trigger: trigger.into(),
+        state: RunState::Queued,
+        verdict: None,
+        version: 1,
+        created_by: unit.actor().principal,
+        created_at: unit.now(),
+        finished_at: None,
+    };
+    unit.insert_run(&run).await?;
+    for (ordinal, cell) in (0..).zip(document.cells()?) {
+        let cell = Cell {
+            id: CellId::from_uuid(unit.uuid()),
+            run_id: run.id,
+            ordinal,
+            name: cell.name,
+            profile: cell.profile,
+            state: RunState::Queued,
+            attempt: 0,
+            claim_token: None,
+            due_at: unit.now().plus(FIRST_REQUEUE),
+            not_before: unit.now(),
+            register_tries: 0,
+            submission: None,
+            failed_assertions: Vec::new(),
+            failure: None,
+            created_at: unit.now(),
+            finished_at: None,
+        };
+        unit.insert_cell(&cell).await?;
+        unit.enqueue(&CaptureJob { cell: cell.id }, Duration::ZERO).await?;
+    }
+    Ok(run)
+}
+
+async fn resolve(unit: &mut Unit, command: &StartScenarioRun) -> Result<Resolved> {
+    let project = unit.authorised_project(&command.project, Permission::Read).await?;
+    let environment = unit.authorised_environment(project.id, &command.environment, Permission::RunStart).await?;
+    let scenario = unit.scenario_by_slug(project.id, &command.scenario).await?.ok_or_else(Error::not_found)?;
+    if scenario.archived_at.is_some() {
+        return Err(Error::conflict("archived", "the scenario is archived"));
+    }
+    let digest = match &command.revision {
+        ScenarioSelector::Digest(digest) => *digest,
+        ScenarioSelector::Head(_) => scenario.head_digest,
+    };
+    let revision = unit.scenario_revision(scenario.id, digest).await?.ok_or_else(Error::not_found)?;
+    let number = match command.environment_revision {
+        EnvironmentSelector::Revision(number) => number,
+        EnvironmentSelector::Latest(_) => environment.head_revision,
+    };
+    let at = unit.environment_revision(environment.id, number).await?.ok_or_else(Error::not_found)?;
+    let document: EnvironmentDocument = serde_json::from_str(&at.document).map_err(Error::internal)?;
+    let baseline = resolve_baseline(unit, &project, &scenario, &environment, &command.baseline).await?;
+    let pins = Pins {
+        project: project.id,
+        scenario: scenario.id,
+        scenario_slug: scenario.slug,
+        scenario_digest: revision.digest,
+        scenario_sha256: revision.sha256,
+        environment: environment.id,
+        environment_slug: environment.slug,
+        environment_revision: at.revision,
+        environment_sha256: at.sha256,
+        base_url: document.base_url,
+        baseline,
+    };
+    Ok(Resolved { project, revision, environment: at, pins })
+}
+
+async fn resolve_baseline(
+    unit: &mut Unit,
+    project: &Project,
+    scenario: &Scenario,
+    environment: &Environment,
+    selector: &BaselineSelector,
+) -> Result<BaselinePin> {
+    match selector {
+        BaselineSelector::None => Ok(BaselinePin::None { because: NoBaseline::Requested }),
+        BaselineSelector::Line { name, revision, of_environment } => {
+            let of = match of_environment {
+                None => environment.id,
+                Some(slug) => unit.authorised_environment(project.id, slug, Permission::Read).await?.id,
+            };
+            match resolve_line(unit, project, name, *revision).await? {
+                None => Ok(BaselinePin::None { because: NoBaseline::EmptyLine }),
+                Some((number, digest)) => {
+                    Ok(BaselinePin::Line { name: name.clone(), revision: number, digest, environment: of })
+                }
+            }
+        }
+        BaselineSelector::Receipt(ReceiptSelector::Previous(_)) => {
+            let Some(run) = unit.newest_completed_run(scenario.id, environment.id).await? else {
+                return Ok(BaselinePin::None { because: NoBaseline::NoPreviousRun });
+            };
+            let receipts = unit.receipts_of(run.id).await?.into_iter().map(|receipt| receipt.id).collect();
+            Ok(BaselinePin::Receipts { receipts })
+        }
+        BaselineSelector::Receipt(ReceiptSelector::Id(id)) => {
+            let receipt = unit.receipt(*id).await?.filter(|receipt| receipt.project_id == project.id);
+            let receipt = receipt.ok_or_else(Error::not_found)?;
+            let run = unit.run(receipt.run_id).await?.ok_or_else(Error::not_found)?;
+            unit.authorise(project.id, Some(run.pins.environment), Permission::Read).await?;
+            Ok(BaselinePin::Receipts { receipts: vec![receipt.id] })
+        }
+    }
+}
+
+/// The line's revision and digest; `None` when `latest` of a line that has none.
+async fn resolve_line(
+    unit: &mut Unit,
+    project: &Project,
+    name: &LineName,
+    revision: LineRevision,
+) -> Result<Option<(u32, Sha256Digest)>> {
+    let number = match revision {
+        LineRevision::Number(number) => number,
+        LineRevision::Latest => match unit.catalog_line(project.id, name).await? {
+            Some(line) if line.head_revision > 0 => line.head_revision,
+            _ => return Ok(None),
+        },
+    };
+    let found = unit.catalog_revision(project.id, name, number).await?.ok_or_else(Error::not_found)?;
+    Ok(Some((found.revision, found.sha256)))
+}
+
+/// Refuses a scenario that would navigate to a host which the environment does not list.
+fn check_hosts(document: &ScenarioDocument, environment: &EnvironmentRevision) -> Result<()> {
+    let environment: EnvironmentDocument = serde_json::from_str(&environment.document).map_err(Error::internal)?;
+    let base = Url::parse(&environment.base_url).map_err(Error::internal)?;
+    for (index, step) in document.steps.iter().enumerate() {
+        let pinhole_scenario::Step::Navigate(target) = step else { continue };
+        let url = target.resolve(&base)?;
+        let host = url.host_str().unwrap_or_default();
+        let with_port = url.port_or_known_default().map(|port| format!("{host}:{port}")).unwrap_or_default();
+        let listed = |allowed: &String| allowed == host || *allowed == with_port;
+        if url.origin() != base.origin() && !environment.allowed_hosts.iter().any(listed) {
+            let reason = format!("steps[{index}].navigate: {host} is not among the environment's allowed hosts");
+            return Err(Error::conflict("host_not_allowed", reason));
+        }
+    }
+    Ok(())
+}
+
+fn check_space(unit: &Unit, space: &Result<Option<f64>>) -> Result<()> {
+    match space {
+        Ok(Some(percent)) if *percent < unit.app().settings().min_free_percent => {
+            Err(Error::unavailable("free_space", "the storage is almost full: nothing is admitted until there is room"))
+        }
+        Ok(_) => Ok(()),
+        Err(error) => {
+            Err(Error::unavailable("storage", "the storage cannot be looked at").with_source(error.to_string()))
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Reading one run.
+
+use pinhole_contract::{AttemptView, CellView, GetScenarioRun, RunView};
+use pinhole_core::{Actor, Error, Permission, Result, RunId};
+use pinhole_store::{Attempt, Run};
+
+use crate::{App, unit::Unit};
+
+pub(crate) async fn get(app: &App, actor: &Actor, command: GetScenarioRun) -> Result<RunView> {
+    app.read(actor, "get_scenario_run", move |unit, _| {
+        Box::pin(async move {
+            let run = authorised(unit, command.run_id, Permission::Read).await?;
+            view_of(unit, run).await
+        })
+    })
+    .await
+}
+
+/// The run, if the actor may see it and has `permission` in its environment.
+pub(crate) async fn authorised(unit: &mut Unit, id: RunId, permission: Permission) -> Result<Run> {
+    let run = unit.run(id).await?.ok_or_else(Error::not_found)?;
+    unit.authorise(run.pins.project, Some(run.pins.environment), permission).await?;
+    Ok(run)
+}
+
+/// The run with its cells and their attempts.
+pub(crate) async fn view_of(unit: &mut Unit, run: Run) -> Result<RunView> {
+    let mut cells = Vec::new();
+    for cell in unit.cells_of(run.id).await? {
+        let attempts = unit.attempts_of(cell.id).await?.into_iter().map(attempt).collect();
+        cells.push(CellView {
+            id: cell.id,
+            name: cell.name,
+            profile: cell.profile,
+            state: cell.state,
+            failure: cell.failure,
+            failed_assertions: cell.failed_assertions,
+            attempts,
+        });
+    }
+    Ok(RunView {
+        id: run.id,
+        state: run.state,
+        verdict: run.verdict,
+        version: run.version,
+        pins: run.pins,
+        cells,
+        trigger: run.trigger,
+        created_by: run.created_by,
+        created_at: run.created_at,
+        finished_at: run.finished_at,
+        replayed: false,
+    })
+}
+
+fn attempt(attempt: Attempt) -> AttemptView {
+    let Attempt { attempt, worker, started_at, ended_at, outcome, failure } = attempt;
+    AttemptView { attempt, worker, started_at, ended_at, outcome, failure }
+}

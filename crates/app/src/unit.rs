@@ -1,0 +1,163 @@
+//! One unit of work: a transaction with the actor and the operation that it serves.
+//!
+//! A closure given to [`App::write`] may run again after a serialisation failure, so it has no effect outside its
+//! transaction. What it enqueued is woken after the commit.
+
+use std::{future::Future, ops, pin::Pin, time::Duration};
+
+use pinhole_core::{Actor, AuditId, Error, EventId, ProjectId, Result};
+use pinhole_jobs::Job;
+use pinhole_store::{AuditRow, EventRow, Tx};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::App;
+
+/// How often a transaction runs at most.
+const MAX_RUNS: u32 = 5;
+
+/// A boxed future that can move between threads.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Proof for the compiler that what a closure borrows for `'e` outlives each of its runs `'t`. It holds nothing;
+/// without it a closure that returns a boxed future could borrow nothing from its caller.
+pub type Outlives<'t, 'e> = [&'t &'e (); 0];
+
+/// A transaction in the service of one operation.
+pub struct Unit {
+    tx: Tx,
+    app: App,
+    actor: Actor,
+    operation: &'static str,
+    audited: bool,
+    enqueued: bool,
+}
+
+impl ops::Deref for Unit {
+    type Target = Tx;
+
+    fn deref(&self) -> &Tx {
+        &self.tx
+    }
+}
+
+impl ops::DerefMut for Unit {
+    fn deref_mut(&mut self) -> &mut Tx {
+        &mut self.tx
+    }
+}
+
+impl App {
+    /// Changes rows on behalf of `actor`: runs `work` in a transaction that sees a consistent state, commits it, and
+    /// runs it again on a serialisation failure. Work that returns an error changes nothing.
+    ///
+    /// # Errors
+    /// What `work` returns; `provider_unavailable` when the database stays busy; `internal` when `work` wrote no audit
+    /// row and did not say that it changed nothing.
+    pub async fn write<'e, T, F>(&self, actor: &Actor, operation: &'static str, work: F) -> Result<T>
+    where
+        F: for<'t> Fn(&'t mut Unit, Outlives<'t, 'e>) -> BoxFuture<'t, Result<T>>,
+    {
+        let mut runs = 1;
+        loop {
+            match self.write_once(actor, operation, &work).await {
+                Err(error) if error.is_transient() && runs < MAX_RUNS => {
+                    tracing::debug!(operation, runs, "transaction runs again");
+                    runs += 1;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn write_once<'e, T, F>(&self, actor: &Actor, operation: &'static str, work: &F) -> Result<T>
+    where
+        F: for<'t> Fn(&'t mut Unit, Outlives<'t, 'e>) -> BoxFuture<'t, Result<T>>,
+    {
+        let mut unit = Unit::new(self.store().begin_write().await?, self, actor, operation);
+        let value = work(&mut unit, []).await?;
+        if !unit.audited {
+            return Err(Error::internal(format!("{operation} changed rows without an audit row")));
+        }
+        unit.tx.commit().await?;
+        if unit.enqueued {
+            self.wake().wake();
+        }
+        Ok(value)
+    }
+
+    /// Reads rows on behalf of `actor` in one snapshot.
+    pub async fn read<'e, T, F>(&self, actor: &Actor, operation: &'static str, work: F) -> Result<T>
+    where
+        F: for<'t> Fn(&'t mut Unit, Outlives<'t, 'e>) -> BoxFuture<'t, Result<T>>,
+    {
+        let mut unit = Unit::new(self.store().begin_read().await?, self, actor, operation);
+        work(&mut unit, []).await
+    }
+}
+
+impl Unit {
+    fn new(tx: Tx, app: &App, actor: &Actor, operation: &'static str) -> Self {
+        let actor = actor.clone();
+        Self { tx, app: app.clone(), actor, operation, audited: false, enqueued: false }
+    }
+
+    /// Who this is done for.
+    pub fn actor(&self) -> &Actor {
+        &self.actor
+    }
+
+    /// The operation that this serves.
+    pub fn operation(&self) -> &'static str {
+        self.operation
+    }
+
+    pub(crate) fn app(&self) -> &App {
+        &self.app
+    }
+
+    /// A fresh UUID for an id.
+    pub fn uuid(&self) -> Uuid {
+        self.app.ids().uuid()
+    }
+
+    /// Writes the audit row of this change. `detail` holds ids, states and digests, never a secret.
+    pub async fn audit(&mut self, project: Option<ProjectId>, object: Option<String>, detail: Value) -> Result<()> {
+        let row = AuditRow {
+            id: AuditId::from_uuid(self.uuid()),
+            at: self.tx.now(),
+            principal_id: self.actor.principal,
+            operation: self.operation.to_owned(),
+            project_id: project,
+            object_id: object,
+            request_id: self.actor.request,
+            detail,
+        };
+        self.audited = true;
+        self.tx.insert_audit(&row).await
+    }
+
+    /// Says that nothing was changed, or only bookkeeping that no audit row is about: a replay, a lease, a wake-up.
+    pub fn unaudited(&mut self) {
+        self.audited = true;
+    }
+
+    /// Puts a domain event into the outbox.
+    pub async fn event(&mut self, kind: &str, project: ProjectId, object: String, payload: Value) -> Result<()> {
+        let row = EventRow {
+            id: EventId::from_uuid(self.uuid()),
+            at: self.tx.now(),
+            kind: kind.to_owned(),
+            project_id: project,
+            object_id: object,
+            payload,
+        };
+        self.tx.insert_event(&row).await
+    }
+
+    /// Enqueues a job with this transaction; its runner is woken after the commit.
+    pub async fn enqueue<J: Job>(&mut self, job: &J, delay: Duration) -> Result<()> {
+        self.enqueued = true;
+        pinhole_jobs::enqueue(&mut self.tx, job, delay).await
+    }
+}
