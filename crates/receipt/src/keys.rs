@@ -12,7 +12,7 @@ use std::{
 use ed25519_dalek::{
     Signer as _,
     pkcs8::{
-        DecodePrivateKey as _, EncodePrivateKey as _,
+        DecodePrivateKey as _, EncodePrivateKey as _, KeypairBytes,
         spki::der::{pem::LineEnding, zeroize::Zeroizing},
     },
 };
@@ -47,7 +47,9 @@ impl SigningKey {
 
     /// Writes the key as PKCS#8 in PEM, in memory that is wiped when dropped.
     pub fn to_pkcs8_pem(&self) -> Result<Zeroizing<String>> {
-        self.key.to_pkcs8_pem(LineEnding::LF).map_err(|error| Error::internal(error.to_string()))
+        // Version 1, without the public key: OpenSSL 3.0 reads no other.
+        let pair = KeypairBytes { secret_key: self.key.to_bytes(), public_key: None };
+        pair.to_pkcs8_pem(LineEnding::LF).map_err(|error| Error::internal(error.to_string()))
     }
 
     /// Reads the key file at `path`, or makes one with mode 0600 when there is none.
@@ -206,5 +208,13 @@ mod tests {
         let again = SigningKey::from_pkcs8_pem(&key.to_pkcs8_pem().unwrap()).unwrap();
         assert_eq!(key.sign(b"x").unwrap(), again.sign(b"x").unwrap());
         assert_eq!(format!("{key:?}"), format!("SigningKey({})", key.key_id()));
+    }
+
+    #[test]
+    fn the_form_is_that_of_rfc_8410_section_10_3() {
+        let pem = "-----BEGIN PRIVATE KEY-----\n\
+            MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n\
+            -----END PRIVATE KEY-----\n";
+        assert_eq!(*SigningKey::from_pkcs8_pem(pem).unwrap().to_pkcs8_pem().unwrap(), pem);
     }
 }
