@@ -29,17 +29,20 @@ const RESTART_FIRST: Duration = Duration::from_millis(100);
 const RESTART_LAST: Duration = Duration::from_secs(5);
 /// A worker that lasted this long did not fail at once.
 const LASTING: Duration = Duration::from_secs(10);
-/// How long the worker may take to write down what ended, beyond the grace of the handlers.
-const CLOSING: Duration = Duration::from_secs(5);
+/// A grace beyond this is cut to it.
+const LONGEST_GRACE: Duration = Duration::from_secs(3600);
+/// How long handlers may take to be dropped after their grace.
+const DROPPING: Duration = Duration::from_secs(5);
 
 /// How a queue is run.
 #[derive(Clone, Debug)]
 pub struct RunnerSettings {
     /// Handlers that run at the same time at most.
     pub concurrency: NonZeroUsize,
-    /// How often work is looked for when nothing wakes the runner.
+    /// How often work is looked for when nothing wakes the runner, from 10 ms to a day.
     pub poll: Duration,
-    /// How long handlers may go on after the stop; then they are dropped where they await.
+    /// How long handlers may go on after the stop, up to an hour; then they are dropped where they await, and their jobs
+    /// are left to another runner.
     pub grace: Duration,
     /// What wakes the runner.
     pub wake: Option<WakeReceiver>,
@@ -60,10 +63,11 @@ impl Default for RunnerSettings {
 /// Delivers the jobs of `J`'s queue to `handler` until `stop`.
 ///
 /// A handler that fails or panics, or a payload that cannot be read, is logged, and its job is over: a handler that
-/// wants another try enqueues one. When the worker itself fails, another takes its place after a moment, and the
-/// handlers that run are not disturbed. Handlers run as tasks and may still compute for long on a blocking thread
-/// only. After `stop` no job is begun, and running handlers have `settings.grace` to end. When the future is dropped
-/// instead, they are dropped too.
+/// wants another try enqueues one. When the worker itself fails, because the database is away or its rows are gone,
+/// another takes its place after a moment, and the handlers that run are not disturbed. A handler that computes for
+/// long has to do so on a blocking thread. After `stop` no job is begun, and running handlers have `settings.grace` to
+/// end. When the future is dropped instead, they are dropped too. The job of a process that died is delivered again
+/// within 20 s, if another runner of the queue is alive.
 ///
 /// # Errors
 /// None at present.
@@ -77,10 +81,13 @@ where
     let handler = Arc::new(handler);
     let handlers = Handlers::new(settings.concurrency.get());
     let _abandon_when_dropped = handlers.abandon.clone().drop_guard();
+    let grace = settings.grace.min(LONGEST_GRACE);
     let mut pause = RESTART_FIRST;
-    while !stop.is_cancelled() {
-        let handler = Arc::clone(&handler);
-        let service = Deliver::new(move |job: J| handler(job), handlers.clone());
+    let deadline = loop {
+        if stop.is_cancelled() {
+            break Instant::now() + grace;
+        }
+        let service = Deliver::new(Arc::clone(&handler), handlers.clone());
         let prompt = Prompt::new(settings.poll, settings.wake.clone());
         let context = WorkerContext::new(&worker_name(queue));
         let started = Instant::now();
@@ -88,8 +95,12 @@ where
         let ended = tokio::select! {
             ended = &mut worker => ended,
             () = stop.cancelled() => {
-                finish(worker, &context, &handlers, settings.grace).await;
-                break;
+                let deadline = Instant::now() + grace;
+                // Fails when the worker has not started, and then it has nothing to end.
+                if context.stop().is_ok() {
+                    let _too_late = timeout_at(deadline, worker).await;
+                }
+                break deadline;
             }
         };
         match ended {
@@ -101,37 +112,18 @@ where
         }
         stop.run_until_cancelled(tokio::time::sleep(pause)).await;
         pause = (pause * 2).min(RESTART_LAST);
-    }
-    end_handlers(&handlers, Instant::now() + settings.grace).await;
+    };
+    end_handlers(&handlers, deadline).await;
     Ok(())
 }
 
-/// Lets the worker's own handlers end within `grace`, drops those that do not, and has the worker write down both.
-async fn finish(
-    mut worker: BoxFuture<'static, Result<(), WorkerError>>,
-    context: &WorkerContext,
-    handlers: &Handlers,
-    grace: Duration,
-) {
-    // Fails when the worker has not started, and then there is nothing to stop.
-    if context.stop().is_err() {
-        return;
-    }
-    if timeout(grace, &mut worker).await.is_err() {
-        handlers.abandon.cancel();
-        if timeout(CLOSING, worker).await.is_err() {
-            tracing::warn!(worker = context.name(), "the queue's worker did not close in time");
-        }
-    }
-}
-
-/// Waits for handlers of workers that were replaced, and drops those that run beyond `deadline`.
+/// Waits for handlers that no worker waits for any more, and drops those that run beyond `deadline`.
 async fn end_handlers(handlers: &Handlers, deadline: Instant) {
     handlers.running.close();
     if timeout_at(deadline, handlers.running.wait()).await.is_err() {
         handlers.abandon.cancel();
-        // A handler that blocks its thread cannot be dropped; the end of the process will.
-        if timeout(CLOSING, handlers.running.wait()).await.is_err() {
+        // One that blocks its thread cannot be dropped; the end of the process will do it.
+        if timeout(DROPPING, handlers.running.wait()).await.is_err() {
             tracing::warn!(handlers = handlers.running.len(), "handlers did not end in time");
         }
     }

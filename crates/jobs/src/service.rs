@@ -1,7 +1,7 @@
 //! One delivery: from the bytes of a row to a handler that has ended, however it ended.
 
 use std::{
-    future::ready,
+    future::{pending, ready},
     marker::PhantomData,
     sync::Arc,
     task::{Context, Poll},
@@ -45,7 +45,7 @@ impl Handlers {
 /// because the worker asks the database for more work each time anything in its future stirs. A panic ends the task
 /// and nothing else.
 pub(crate) struct Deliver<J, F> {
-    handler: F,
+    handler: Arc<F>,
     handlers: Handlers,
     slots: PollSemaphore,
     /// Held from when the worker asks whether there is room until a job takes it.
@@ -54,7 +54,7 @@ pub(crate) struct Deliver<J, F> {
 }
 
 impl<J, F> Deliver<J, F> {
-    pub(crate) fn new(handler: F, handlers: Handlers) -> Self {
+    pub(crate) fn new(handler: Arc<F>, handlers: Handlers) -> Self {
         let slots = PollSemaphore::new(Arc::clone(&handlers.slots));
         Self { handler, handlers, slots, slot: None, job: PhantomData }
     }
@@ -63,7 +63,7 @@ impl<J, F> Deliver<J, F> {
 impl<J, F, Fut> Service<Task<Payload>> for Deliver<J, F>
 where
     J: Job,
-    F: Fn(J) -> Fut,
+    F: Fn(J) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<()>> + Send + 'static,
 {
     type Response = ();
@@ -81,22 +81,16 @@ where
     fn call(&mut self, task: Task<Payload>) -> Self::Future {
         let queue = J::QUEUE.name();
         let slot = self.slot.take();
-        let job = match serde_json::from_slice(&task.args.0) {
+        let job: J = match serde_json::from_slice(&task.args.0) {
             Ok(job) => job,
             Err(error) => {
                 tracing::error!(queue, %error, "dropping a job whose payload cannot be read");
                 return ready(Err(over("unreadable payload"))).boxed();
             }
         };
-        // A handler may panic before its first await, so its future is made within the task as well.
-        let handled = std::panic::AssertUnwindSafe(|| (self.handler)(job));
-        let Ok(handled) = std::panic::catch_unwind(handled) else {
-            tracing::error!(queue, "a job's handler panicked");
-            return ready(Err(over("panic"))).boxed();
-        };
-        let abandon = self.handlers.abandon.clone();
+        let (handler, abandon) = (Arc::clone(&self.handler), self.handlers.abandon.clone());
         let task = self.handlers.running.spawn(async move {
-            let outcome = abandon.run_until_cancelled(handled).await;
+            let outcome = abandon.run_until_cancelled(async { handler(job).await }).await;
             drop(slot);
             outcome
         });
@@ -107,7 +101,8 @@ where
                     tracing::error!(queue, ?error, "a job failed");
                     Err(over("failed"))
                 }
-                Ok(None) => Err(over("cut off by the end of the process")),
+                // The row stays as it is, so that another runner takes it over when this one is missed.
+                Ok(None) => pending().await,
                 Err(error) => {
                     tracing::error!(queue, %error, "a job's handler panicked");
                     Err(over("panic"))

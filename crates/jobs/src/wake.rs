@@ -15,7 +15,7 @@ use pinhole_store::{Pools, Store};
 use sqlx::postgres::PgListener;
 use tokio::{
     sync::watch,
-    time::{Instant, Interval, MissedTickBehavior, interval_at},
+    time::{Instant, Sleep, sleep},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -23,6 +23,11 @@ use tokio_util::sync::CancellationToken;
 const INSERTED: &str = "apalis::job::insert";
 /// Wait before the database is listened to again after a failure.
 const LISTEN_AGAIN: Duration = Duration::from_secs(1);
+/// When work is first looked for again after a wake-up, and by how much the distance grows from then on.
+const SOON: Duration = Duration::from_millis(10);
+const GROWTH: u32 = 4;
+/// The longest poll interval, which is as good as none.
+const LONGEST: Duration = Duration::from_secs(86_400);
 
 /// Wakes runners; call it after a commit that enqueued something. Clones wake the same ones.
 #[derive(Clone, Debug)]
@@ -87,20 +92,21 @@ async fn forward(pool: &sqlx::PgPool, wake: &WakeSender) -> sqlx::Error {
     error
 }
 
-/// When a runner looks for work: at every interval, and when it is woken.
+/// When a runner looks for work: when it is woken, soon after that, and at every interval.
 ///
-/// apalis looks at this once each time it polls, and what it sees there while a fetch is under way is lost: that fetch
-/// may have begun before the commit that the wake-up is about, and nothing would poll again. So a prompt asks for
-/// another poll each time it is due, and leaves its own timers armed.
+/// Soon after as well, since apalis does not look at this while it fetches, and a fetch that began before the commit
+/// which the wake-up is about does not see that commit. Such a fetch takes milliseconds as a rule; so the first look
+/// follows after [`SOON`], and the distance grows until it is the interval again.
 pub(crate) struct Prompt {
-    interval: Interval,
+    poll: Duration,
+    distance: Duration,
+    timer: Pin<Box<Sleep>>,
     woken: BoxStream<'static, ()>,
 }
 
 impl Prompt {
     pub(crate) fn new(poll: Duration, wake: Option<WakeReceiver>) -> Self {
-        let mut interval = interval_at(Instant::now() + poll, poll);
-        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let poll = poll.clamp(SOON, LONGEST);
         let woken = match wake {
             Some(receiver) => stream::unfold(receiver.0, |mut receiver| async move {
                 if receiver.changed().await.is_err() {
@@ -112,25 +118,31 @@ impl Prompt {
             .boxed(),
             None => stream::pending().boxed(),
         };
-        Self { interval, woken }
+        Self { poll, distance: poll, timer: Box::pin(sleep(poll)), woken }
+    }
+
+    fn wait(&mut self, distance: Duration) {
+        self.distance = distance.min(self.poll);
+        self.timer.as_mut().reset(Instant::now() + self.distance);
     }
 }
 
 impl Stream for Prompt {
     type Item = ();
 
+    /// Both sources are asked until they have nothing: only then do they wake the task the next time. The timer comes
+    /// last, since a wake-up moves it.
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<()>> {
         let mut due = false;
-        while self.interval.poll_tick(context).is_ready() {
+        while self.woken.poll_next_unpin(context).is_ready() {
             due = true;
+            self.wait(SOON);
         }
-        while let Poll::Ready(Some(())) = self.woken.poll_next_unpin(context) {
+        while self.timer.as_mut().poll(context).is_ready() {
             due = true;
+            let distance = self.distance.saturating_mul(GROWTH);
+            self.wait(distance);
         }
-        if due {
-            context.waker().wake_by_ref();
-            return Poll::Ready(Some(()));
-        }
-        Poll::Pending
+        if due { Poll::Ready(Some(())) } else { Poll::Pending }
     }
 }

@@ -1,17 +1,15 @@
 //! What must not stop a runner: handlers that fail, rows that make no sense, rows that vanish.
 
-mod support;
-
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
 
+use crate::support::{DEADLINE, Fixture, Running, on_both_engines};
 use apalis::prelude::TaskBuilder;
 use pinhole_core::Error;
 use pinhole_store::Connection;
 use pinhole_testkit::{Engine, wait_until};
-use support::{DEADLINE, Fixture, Running};
 use tokio::sync::{Semaphore, mpsc};
 
 on_both_engines! {
@@ -19,6 +17,7 @@ on_both_engines! {
     payloads_that_cannot_be_read_do_not_stop_the_loop
     vanishing_rows_do_not_stop_the_loop
     a_worker_that_is_replaced_disturbs_no_handler
+    a_job_of_a_dead_runner_is_delivered_again
 }
 
 async fn failing_and_panicking_handlers_do_not_stop_the_loop(engine: Engine) {
@@ -91,9 +90,9 @@ async fn vanishing_rows_do_not_stop_the_loop(engine: Engine) {
             handled.lock().unwrap().iter().zip(0..).filter(|(done, _)| !**done).map(|(_, n)| n).collect();
         fixture.push(left.iter().copied().take(7)).await;
         round += 1;
-        // Every third time the worker's own row goes too; a reference in the way is one more kind of trouble.
+        // Now and then the worker's own row goes too; a reference in the way is one more kind of trouble.
         let _ = fixture.execute("DELETE FROM {jobs} WHERE id LIKE '%1' OR id LIKE '%A' OR id LIKE '%7'").await;
-        if round.is_multiple_of(3) {
+        if [3, 20, 40].contains(&round) {
             let _ = fixture.execute("DELETE FROM {jobs}; DELETE FROM {workers}").await;
         }
         left.is_empty()
@@ -129,4 +128,25 @@ async fn a_worker_that_is_replaced_disturbs_no_handler(engine: Engine) {
     opened.add_permits(1);
     fixture.wait_for_rows("Done", 1).await;
     runner.finish().await;
+}
+
+async fn a_job_of_a_dead_runner_is_delivered_again(engine: Engine) {
+    let fixture = Fixture::new(engine).await;
+    let (said, mut received) = mpsc::unbounded_channel();
+    let dying = Running::start(&fixture.store, fixture.settings(), move |number| {
+        said.send(number).unwrap();
+        std::future::pending()
+    });
+    fixture.push([1]).await;
+    assert_eq!(received.recv().await, Some(1));
+    dying.task.abort();
+    assert_eq!(received.recv().await, None, "its handler goes with it");
+    let long_ago = match engine {
+        Engine::Sqlite => "strftime('%s', 'now') - 60",
+        Engine::Postgres => "now() - interval '60 seconds'",
+    };
+    fixture.execute(&format!("UPDATE {{workers}} SET last_seen = {long_ago}")).await.unwrap();
+    let heir = Running::start(&fixture.store, fixture.settings(), |_| std::future::ready(Ok(())));
+    fixture.wait_for_rows("Done", 1).await;
+    heir.finish().await;
 }

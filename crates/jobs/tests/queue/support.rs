@@ -11,12 +11,11 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// How long anything may take on a machine that is busy with other tests.
-pub const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 /// A poll interval that never helps within a test.
-pub const NEVER: Duration = Duration::from_secs(86_400);
+pub(crate) const NEVER: Duration = Duration::from_secs(86_400);
 
 /// Makes a test for each engine out of each function.
-#[macro_export]
 macro_rules! on_both_engines {
     ($($name:ident)*) => {
         mod sqlite {
@@ -27,15 +26,16 @@ macro_rules! on_both_engines {
         }
     };
 }
+pub(crate) use on_both_engines;
 
-pub struct Fixture {
-    pub store: Store,
-    pub wake: WakeSender,
-    database: Database,
+pub(crate) struct Fixture {
+    pub(crate) store: Store,
+    pub(crate) wake: WakeSender,
+    pub(crate) database: Database,
 }
 
 impl Fixture {
-    pub async fn new(engine: Engine) -> Self {
+    pub(crate) async fn new(engine: Engine) -> Self {
         let database = tokio::task::spawn_blocking(move || Database::on(engine)).await.unwrap();
         let store = Store::open(database.url(), Arc::new(SystemClock)).await.unwrap();
         store.migrate().await.unwrap();
@@ -43,21 +43,16 @@ impl Fixture {
         Self { store, wake: WakeSender::new(), database }
     }
 
-    /// Another process's view of the database.
-    pub async fn other_store(&self) -> Store {
-        Store::open(self.database.url(), Arc::new(SystemClock)).await.unwrap()
-    }
-
-    pub fn settings(&self) -> RunnerSettings {
+    pub(crate) fn settings(&self) -> RunnerSettings {
         RunnerSettings { poll: NEVER, wake: Some(self.wake.receiver()), ..RunnerSettings::default() }
     }
 
-    pub fn settings_for(&self, concurrency: usize) -> RunnerSettings {
+    pub(crate) fn settings_for(&self, concurrency: usize) -> RunnerSettings {
         RunnerSettings { concurrency: NonZeroUsize::new(concurrency).unwrap(), ..self.settings() }
     }
 
     /// Queues jobs in one transaction and wakes the runners.
-    pub async fn push(&self, jobs: impl IntoIterator<Item = u128>) {
+    pub(crate) async fn push(&self, jobs: impl IntoIterator<Item = u128>) {
         let mut tx = self.store.begin_write().await.unwrap();
         for number in jobs {
             enqueue(&mut tx, &job(number), Duration::ZERO).await.unwrap();
@@ -67,7 +62,7 @@ impl Fixture {
     }
 
     /// Runs a statement in which `{jobs}` and `{workers}` are the tables of apalis.
-    pub async fn execute(&self, sql: &str) -> sqlx::Result<u64> {
+    pub(crate) async fn execute(&self, sql: &str) -> sqlx::Result<u64> {
         match self.store.pools() {
             Pools::Sqlite(pool) => sqlx::raw_sql(AssertSqlSafe(named(sql, "Jobs", "Workers")))
                 .execute(pool)
@@ -81,7 +76,7 @@ impl Fixture {
     }
 
     /// A number that a query gives, with tables named as for [`Self::execute`].
-    pub async fn number(&self, sql: &str) -> i64 {
+    pub(crate) async fn number(&self, sql: &str) -> i64 {
         match self.store.pools() {
             Pools::Sqlite(pool) => {
                 sqlx::query_scalar(AssertSqlSafe(named(sql, "Jobs", "Workers"))).fetch_one(pool).await.unwrap()
@@ -94,7 +89,7 @@ impl Fixture {
     }
 
     /// Waits until so many rows have this status.
-    pub async fn wait_for_rows(&self, status: &str, rows: i64) {
+    pub(crate) async fn wait_for_rows(&self, status: &str, rows: i64) {
         let query = format!("SELECT count(*) FROM {{jobs}} WHERE status = '{status}'");
         wait_until(DEADLINE, &format!("{rows} rows that are {status}"), async || self.number(&query).await == rows)
             .await;
@@ -105,22 +100,22 @@ fn named(sql: &str, jobs: &str, workers: &str) -> String {
     sql.replace("{jobs}", jobs).replace("{workers}", workers)
 }
 
-pub fn job(number: u128) -> CaptureJob {
+pub(crate) fn job(number: u128) -> CaptureJob {
     CaptureJob { cell: format!("cel_{number:032x}").parse::<CellId>().unwrap() }
 }
 
-pub fn number_of(job: &CaptureJob) -> u128 {
+pub(crate) fn number_of(job: &CaptureJob) -> u128 {
     u128::from_str_radix(job.cell.to_string().strip_prefix("cel_").unwrap(), 16).unwrap()
 }
 
 /// A runner in a task of its own.
-pub struct Running {
-    pub stop: CancellationToken,
-    pub task: JoinHandle<Result<()>>,
+pub(crate) struct Running {
+    pub(crate) stop: CancellationToken,
+    pub(crate) task: JoinHandle<Result<()>>,
 }
 
 impl Running {
-    pub fn start<F, Fut>(store: &Store, settings: RunnerSettings, handler: F) -> Self
+    pub(crate) fn start<F, Fut>(store: &Store, settings: RunnerSettings, handler: F) -> Self
     where
         F: Fn(u128) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<()>> + Send + 'static,
@@ -133,7 +128,7 @@ impl Running {
         Self { stop, task }
     }
 
-    pub async fn finish(self) {
+    pub(crate) async fn finish(self) {
         self.stop.cancel();
         tokio::time::timeout(DEADLINE, self.task).await.expect("the runner stops").unwrap().unwrap();
     }
