@@ -1,0 +1,112 @@
+//! The credential of a request: exactly one bearer token, or the cookie that the sign-in form of the pages set.
+
+use axum::http::{HeaderMap, header};
+use pinhole_core::{Error, Result};
+
+/// The cookie that holds a browser's token.
+pub(crate) const COOKIE: &str = "pinhole_token";
+/// Longer than any token that Pinhole mints.
+const MAX_TOKEN_BYTES: usize = 512;
+
+/// How a request says who it is from.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Credential<'a> {
+    /// The `Authorization` header.
+    Bearer(&'a str),
+    /// The cookie.
+    Cookie(&'a str),
+}
+
+impl<'a> Credential<'a> {
+    /// What the headers say, if they say anything.
+    ///
+    /// # Errors
+    /// `unauthenticated` when they say it badly or more than once: two credentials could be two principals.
+    pub(super) fn of(headers: &'a HeaderMap) -> Result<Option<Self>> {
+        match (bearer(headers)?, cookie(headers)?) {
+            (Some(token), None) => Ok(Some(Self::Bearer(token))),
+            (None, Some(token)) => Ok(Some(Self::Cookie(token))),
+            (None, None) => Ok(None),
+            (Some(_), Some(_)) => Err(twice()),
+        }
+    }
+}
+
+/// Whether `text` could be a token at all (RFC 6750 `b64token`).
+pub(crate) fn is_token(text: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
+    (1..=MAX_TOKEN_BYTES).contains(&text.len()) && text.bytes().all(allowed)
+}
+
+fn twice() -> Error {
+    Error::unauthenticated().with_message("more than one credential: send one")
+}
+
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(twice());
+    }
+    let (scheme, token) =
+        value.to_str().ok().and_then(|text| text.split_once(' ')).ok_or_else(Error::unauthenticated)?;
+    if scheme.eq_ignore_ascii_case("bearer") && is_token(token) {
+        Ok(Some(token))
+    } else {
+        Err(Error::unauthenticated())
+    }
+}
+
+fn cookie(headers: &HeaderMap) -> Result<Option<&str>> {
+    let lines = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut tokens = pairs.filter(|(name, _)| *name == COOKIE).map(|(_, token)| token);
+    let Some(token) = tokens.next() else { return Ok(None) };
+    match tokens.next() {
+        Some(_) => Err(twice()),
+        None if is_token(token) => Ok(Some(token)),
+        None => Err(Error::unauthenticated()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn headers(pairs: &[(HeaderName, &'static str)]) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for (name, value) in pairs {
+            map.append(name.clone(), HeaderValue::from_static(value));
+        }
+        map
+    }
+
+    #[test]
+    fn one_credential_is_read() {
+        let bearer = headers(&[(header::AUTHORIZATION, "bearer phu_a1")]);
+        assert_eq!(Credential::of(&bearer).unwrap(), Some(Credential::Bearer("phu_a1")));
+        let cookie = headers(&[(header::COOKIE, "theme=dark; pinhole_token=phu_a1")]);
+        assert_eq!(Credential::of(&cookie).unwrap(), Some(Credential::Cookie("phu_a1")));
+        assert_eq!(Credential::of(&headers(&[(header::COOKIE, "theme=dark")])).unwrap(), None);
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for wrong in [
+            headers(&[(header::AUTHORIZATION, "Basic cGhvOg==")]),
+            headers(&[(header::AUTHORIZATION, "Bearer")]),
+            headers(&[(header::AUTHORIZATION, "Bearer ")]),
+            headers(&[(header::AUTHORIZATION, "Bearer a b")]),
+            headers(&[(header::AUTHORIZATION, "Bearer a"), (header::AUTHORIZATION, "Bearer a")]),
+            headers(&[(header::AUTHORIZATION, "Bearer a"), (header::COOKIE, "pinhole_token=a")]),
+            headers(&[(header::COOKIE, "pinhole_token=a; pinhole_token=b")]),
+            headers(&[(header::COOKIE, "pinhole_token=")]),
+        ] {
+            let error = Credential::of(&wrong).unwrap_err();
+            assert_eq!(error.code(), pinhole_core::Code::Unauthenticated, "{wrong:?}");
+        }
+        assert!(!is_token(&"a".repeat(MAX_TOKEN_BYTES + 1)));
+    }
+}

@@ -1,0 +1,61 @@
+//! MCP over streamable HTTP at `/mcp`: the operation table as tools, without sessions.
+//!
+//! Every request carries its own credential and is checked like one on REST. Nothing is kept between requests, so any
+//! process can answer any of them; clients of the revision before sessions were dropped are served the same way.
+
+mod handler;
+mod tools;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::Request,
+    http::{StatusCode, header},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+    routing::any_service,
+};
+use pinhole_core::Error;
+use rmcp::transport::streamable_http_server::{
+    StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
+};
+
+use crate::http::{Context, Refused, limit_body, require_bearer, without_repeated_names};
+use handler::Tools;
+
+/// The route.
+pub(crate) fn routes(context: &Context) -> Router<Context> {
+    let app = context.app.clone();
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_max_request_body_bytes(context.settings.max_body_bytes)
+        .with_allowed_hosts(context.hosts.hosts())
+        .with_allowed_origins(context.hosts.origins())
+        .enforce_origin_validation();
+    let service = StreamableHttpService::new(
+        move || Ok(Tools::new(app.clone())),
+        Arc::new(NeverSessionManager::default()),
+        config,
+    );
+    Router::new()
+        .route("/mcp", any_service(service))
+        .route_layer(middleware::from_fn(refuse_repeated_names))
+        .route_layer(middleware::from_fn_with_state(context.clone(), limit_body))
+        .route_layer(middleware::from_fn_with_state(context.clone(), require_bearer))
+}
+
+/// Refuses JSON in which an object has a name twice: which of the two counts is nobody's choice to make. REST does the
+/// same.
+async fn refuse_repeated_names(request: Request, next: Next) -> Result<Response, Refused> {
+    let (parts, body) = request.into_parts();
+    // Already read whole and measured on the way in.
+    let bytes = axum::body::to_bytes(body, usize::MAX).await.map_err(Error::internal)?;
+    if without_repeated_names(&bytes) {
+        return Ok(next.run(Request::from_parts(parts, bytes.into())).await);
+    }
+    let refusal =
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a name is given twice in an object"}}"#;
+    Ok((StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], refusal).into_response())
+}

@@ -1,0 +1,49 @@
+//! Pages for people: server-rendered, without scripts, over the same operations as REST and MCP.
+//!
+//! A browser cannot send a bearer token, so the sign-in form keeps the token in a cookie that scripts cannot read and
+//! other sites cannot use. The cookie opens pages and the bytes that they embed, nothing else.
+
+mod document;
+mod html;
+mod parts;
+mod run;
+mod session;
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{HeaderValue, header},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use pinhole_core::Error;
+
+use crate::http::{Context, Refused, limit_body};
+
+const CSS: HeaderValue = HeaderValue::from_static("text/css; charset=utf-8");
+const ONE_HOUR: HeaderValue = HeaderValue::from_static("public, max-age=3600");
+
+/// The routes.
+pub(crate) fn routes(context: &Context) -> Router<Context> {
+    Router::new()
+        .route("/runs/{run_id}", get(run::page))
+        .route("/session", post(session::begin))
+        .route("/session/end", post(session::end))
+        .route(document::STYLE_PATH, get(style))
+        .route_layer(middleware::from_fn_with_state(context.clone(), limit_body))
+        .route_layer(middleware::from_fn_with_state(context.clone(), require_our_host))
+}
+
+/// A name that leads here but is none of ours may be another site's attempt to be taken for this one.
+async fn require_our_host(State(context): State<Context>, request: Request, next: Next) -> Result<Response, Refused> {
+    if context.hosts.accepts(request.headers()) {
+        return Ok(next.run(request).await);
+    }
+    let message = "this server does not answer for that host name: set its public URL, or allow the name";
+    Err(Error::permission_denied("host").with_message(message).into())
+}
+
+async fn style() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, CSS), (header::CACHE_CONTROL, ONE_HOUR)], include_str!("page.css"))
+}

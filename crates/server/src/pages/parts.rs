@@ -1,0 +1,209 @@
+//! The parts of the run page, each as markup.
+
+use std::fmt::{Display, Write};
+
+use pinhole_contract::{ArtifactView, CellView, CheckpointView, ComparisonView, RunView};
+use pinhole_core::{BaselinePin, CellFailure};
+
+use super::html::esc;
+
+/// Regions that are listed; the operation's answer has the rest.
+const REGIONS: usize = 12;
+
+/// Title, state and verdict.
+pub(super) fn heading(run: &RunView) -> String {
+    let verdict = run.verdict.map(|verdict| badge(verdict.as_str())).unwrap_or_default();
+    format!(
+        "<h1>{} <span class=\"in\">in</span> {}</h1>\n<p class=\"badges\">{}{verdict}</p>\n",
+        esc(&run.pins.scenario_slug),
+        esc(&run.pins.environment_slug),
+        badge(run.state.as_str()),
+    )
+}
+
+/// What the run is, and what it is pinned to.
+pub(super) fn facts(run: &RunView) -> String {
+    let pins = &run.pins;
+    let finished = run.finished_at.map_or_else(|| "not yet".to_owned(), |at| at.to_string());
+    let rows = [
+        ("Run", code(run.id)),
+        ("Scenario", code(pins.scenario_digest)),
+        ("Environment", format!("revision {}, {}", esc(pins.environment_revision), code(pins.environment_sha256))),
+        ("Address", code(&pins.base_url)),
+        ("Baseline", baseline(&pins.baseline)),
+        ("Started", format!("{} by {} ({})", esc(run.created_at), code(run.created_by), esc(&run.trigger))),
+        ("Finished", esc(finished).to_string()),
+    ];
+    let rows = rows.map(|(name, value)| format!("<dt>{name}</dt><dd>{value}</dd>\n"));
+    format!("<dl class=\"facts\">\n{}</dl>\n", rows.concat())
+}
+
+fn baseline(pin: &BaselinePin) -> String {
+    match pin {
+        BaselinePin::None { because } => format!("none ({})", esc(words(because.as_str()))),
+        BaselinePin::Line { name, revision, digest, .. } => {
+            format!("line {} revision {}, {}", code(name), esc(revision), code(digest))
+        }
+        BaselinePin::Receipts { receipts } => format!("{} receipts, as a reference", receipts.len()),
+    }
+}
+
+/// The matrix rows with their attempts and failures.
+pub(super) fn cells(cells: &[CellView]) -> String {
+    let mut html = String::from(
+        "<h2>Cells</h2>\n<table>\n<thead><tr><th>Cell</th><th>Window</th><th>State</th><th>Attempts</th><th>What went wrong</th></tr></thead>\n<tbody>\n",
+    );
+    for cell in cells {
+        let window = cell.profile.viewport;
+        let failures = cell.failure.iter().map(failure);
+        let assertions =
+            cell.failed_assertions.iter().map(|found| format!("step {}: {}", found.step + 1, esc(&found.message)));
+        let wrong: Vec<_> =
+            failures.chain(assertions).map(|line| format!("<div class=\"wrong\">{line}</div>")).collect();
+        // Writing to a string cannot fail, here and below.
+        let _ = writeln!(
+            html,
+            "<tr><td>{}</td><td>{} × {} at {}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            esc(&cell.name),
+            window.width,
+            window.height,
+            esc(cell.profile.scale),
+            badge(cell.state.as_str()),
+            cell.attempts.len(),
+            if wrong.is_empty() { "–".to_owned() } else { wrong.concat() },
+        );
+    }
+    html.push_str("</tbody>\n</table>\n");
+    html
+}
+
+fn failure(failure: &CellFailure) -> String {
+    let step = failure.step.map(|step| format!(" in step {}", step + 1)).unwrap_or_default();
+    format!("<strong>{}</strong>{step}: {}", esc(words(failure.reason.as_str())), esc(&failure.message))
+}
+
+/// One checkpoint: verdict, pictures side by side, accounts and regions.
+pub(super) fn checkpoint(view: &CheckpointView) -> String {
+    let mut html = format!(
+        "<section class=\"checkpoint\">\n<h3>{} <small>{}</small> {}</h3>\n",
+        esc(&view.checkpoint),
+        esc(&view.profile),
+        badge(view.verdict.as_str()),
+    );
+    for reason in &view.not_evidence {
+        let text = serde_json::to_string(reason).unwrap_or_default();
+        let _ = writeln!(html, "<p class=\"wrong\">Not evidence: {}</p>", code(text));
+    }
+    html.push_str("<div class=\"pictures\">\n");
+    html.push_str(&picture("Baseline", view.baseline.as_ref(), "No baseline is pinned."));
+    html.push_str(&picture("New picture", Some(&view.picture), ""));
+    let same = if view.baseline.is_some() { "The pictures are equal." } else { "Nothing to compare with." };
+    html.push_str(&picture("Difference", view.difference.as_ref(), same));
+    html.push_str("</div>\n");
+    if let Some(comparison) = &view.comparison {
+        html.push_str(&accounts(comparison));
+    }
+    let _ = writeln!(
+        html,
+        "<p class=\"faint\">Receipt {} · {}</p>\n</section>",
+        code(view.receipt_id),
+        code(view.capture_digest)
+    );
+    html
+}
+
+fn picture(caption: &str, artifact: Option<&ArtifactView>, instead: &str) -> String {
+    let Some(artifact) = artifact else {
+        return format!("<figure><figcaption>{caption}</figcaption><p class=\"empty\">{instead}</p></figure>\n");
+    };
+    let path = esc(&artifact.content.path).to_string();
+    format!(
+        "<figure><figcaption>{caption}</figcaption><a href=\"{path}\"><img src=\"{path}\" alt=\"{}\" loading=\"lazy\"></a></figure>\n",
+        esc(format_args!("{caption}: {}", artifact.file_name)),
+    )
+}
+
+fn accounts(comparison: &ComparisonView) -> String {
+    let area: u64 = comparison.account.values().sum();
+    let accounts = comparison.account.iter().filter(|(_, pixels)| **pixels > 0);
+    let accounts: Vec<_> = accounts
+        .map(|(rule, &pixels)| format!("{} {} px ({})", esc(words(rule)), pixels, share(pixels, area)))
+        .collect();
+    let mut html = format!("<p>{} · {}</p>\n", esc(&comparison.metric), accounts.join(" · "));
+    if !comparison.regions.is_empty() {
+        html.push_str("<ul class=\"regions\">\n");
+        for region in comparison.regions.iter().take(REGIONS) {
+            let _ = writeln!(html, "<li>{}</li>", code(region));
+        }
+        html.push_str("</ul>\n");
+        let listed = comparison.regions.len().min(REGIONS);
+        let more =
+            comparison.regions.len() - listed + usize::try_from(comparison.regions_omitted).unwrap_or(usize::MAX);
+        if more > 0 {
+            let _ = writeln!(html, "<p class=\"faint\">and {more} more regions</p>");
+        }
+    }
+    html
+}
+
+/// A share in percent that is 0 or 100 only when it is exactly that.
+fn share(part: u64, whole: u64) -> String {
+    if part == 0 || part == whole {
+        return format!("{} %", if part == 0 { 0 } else { 100 });
+    }
+    // Ten-thousandths are enough to show and fit: a picture has far fewer than 2^64 / 1_000_000 pixels.
+    let millionths = (part.saturating_mul(1_000_000) / whole.max(1)).clamp(1, 999_999);
+    format!("{}.{:04} %", millionths / 10_000, millionths % 10_000)
+}
+
+/// Links to the other artifacts.
+pub(super) fn evidence(artifacts: &[ArtifactView]) -> String {
+    if artifacts.is_empty() {
+        return String::new();
+    }
+    let mut html = String::from("<h2>Evidence</h2>\n<ul>\n");
+    for artifact in artifacts {
+        let _ = writeln!(
+            html,
+            "<li><a href=\"{}\">{}</a> <span class=\"faint\">{} bytes</span></li>",
+            esc(&artifact.content.path),
+            esc(&artifact.file_name),
+            artifact.size_bytes,
+        );
+    }
+    html.push_str("</ul>\n");
+    html
+}
+
+/// A state or verdict; the style sheet knows its colour by its class.
+fn badge(word: &str) -> String {
+    format!("<span class=\"badge {0}\">{1}</span>", esc(word), esc(words(word)))
+}
+
+fn code(value: impl Display) -> String {
+    format!("<code>{}</code>", esc(value))
+}
+
+fn words(stable: &str) -> String {
+    stable.replace('_', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_round_to_nothing_only_when_they_are_nothing() {
+        assert_eq!(share(0, 10), "0 %");
+        assert_eq!(share(10, 10), "100 %");
+        assert_eq!(share(1, 3), "33.3333 %");
+        assert_eq!(share(1, 100_000_000), "0.0001 %");
+        assert_eq!(share(99_999_999, 100_000_000), "99.9999 %");
+    }
+
+    #[test]
+    fn badges_are_escaped() {
+        assert_eq!(badge("needs_baseline"), "<span class=\"badge needs_baseline\">needs baseline</span>");
+        assert!(!badge("<b>").contains("<b>"));
+    }
+}

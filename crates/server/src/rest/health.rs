@@ -1,0 +1,49 @@
+//! Health for supervisors, and the public keys for everybody. No credential is needed and nothing is told that would
+//! be worth one.
+
+use axum::{
+    Extension, Json, Router,
+    extract::State,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use pinhole_core::{Actor, RequestId, Result};
+use serde_json::json;
+
+use crate::http::{Context, report};
+
+const KEY_SET: HeaderValue = HeaderValue::from_static("application/jwk-set+json");
+const FIVE_MINUTES: HeaderValue = HeaderValue::from_static("public, max-age=300");
+
+/// The routes.
+pub(super) fn routes() -> Router<Context> {
+    Router::new()
+        .route("/livez", get(async || Json(json!({ "status": "ok" }))))
+        .route("/readyz", get(ready))
+        .route("/.well-known/pinhole/receipt-keys.json", get(keys))
+}
+
+/// Says whether rows can be read and bytes can be stored.
+async fn ready(State(context): State<Context>, Extension(request): Extension<RequestId>) -> Response {
+    let checks = context.app.readiness(&Actor::system(request)).await;
+    let outcome = |check: &Result<()>| match check {
+        Ok(()) => "ok",
+        Err(error) => {
+            report(error, request);
+            "fail"
+        }
+    };
+    let (database, storage) = (outcome(&checks.database), outcome(&checks.storage));
+    let ready = database == "ok" && storage == "ok";
+    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let body = json!({
+        "status": if ready { "ok" } else { "fail" },
+        "checks": { "database": database, "storage": storage },
+    });
+    (status, Json(body)).into_response()
+}
+
+async fn keys(State(context): State<Context>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, KEY_SET), (header::CACHE_CONTROL, FIVE_MINUTES)], context.settings.jwks.clone())
+}

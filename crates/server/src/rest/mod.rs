@@ -1,0 +1,27 @@
+//! REST under `/api/v1`: the routes of the operation table, artifact bytes, health, and the receipt keys.
+//!
+//! A route has no code of its own: path, query, two headers and the body become one JSON object for the operation.
+
+mod content;
+mod disposition;
+mod health;
+mod members;
+mod merge;
+mod operation;
+mod range;
+
+use axum::{Router, middleware, routing::get};
+
+use crate::http::{Context, limit_body, require_bearer, require_bearer_or_cookie};
+
+/// Every REST route.
+pub(crate) fn routes(context: &Context) -> Router<Context> {
+    let operations = operation::table()
+        .fold(Router::new(), |router, (path, methods)| router.route(&path, methods))
+        .route_layer(middleware::from_fn_with_state(context.clone(), limit_body))
+        .route_layer(middleware::from_fn_with_state(context.clone(), require_bearer));
+    let content = Router::new()
+        .route("/api/v1/artifacts/{artifact_id}/content", get(content::content))
+        .route_layer(middleware::from_fn_with_state(context.clone(), require_bearer_or_cookie));
+    Router::new().merge(operations).merge(content).merge(health::routes())
+}

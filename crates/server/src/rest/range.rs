@@ -1,0 +1,123 @@
+//! Conditional requests and byte ranges (RFC 9110, sections 13 and 14), as far as artifact bytes need them.
+
+use std::ops::Range;
+
+use axum::http::{HeaderMap, header};
+
+/// What part of the bytes is asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// All of them: no range, several ranges, or one that is not understood.
+    All,
+    /// These.
+    Part(Range<u64>),
+    /// None that exist.
+    Outside,
+}
+
+/// The part that `Range` asks for of `size` bytes whose strong entity tag is `tag`.
+pub(super) fn wanted(headers: &HeaderMap, tag: &str, size: u64) -> Wanted {
+    let mut values = headers.get_all(header::RANGE).iter();
+    let Some(range) = values.next().and_then(|value| value.to_str().ok()) else { return Wanted::All };
+    let condition = headers.get(header::IF_RANGE);
+    if values.next().is_some() || condition.is_some_and(|condition| condition.as_bytes() != tag.as_bytes()) {
+        return Wanted::All;
+    }
+    parse(range, size).unwrap_or(Wanted::All)
+}
+
+/// Whether `If-None-Match` names `tag`, compared weakly as the standard wants.
+pub(super) fn is_not_modified(headers: &HeaderMap, tag: &str) -> bool {
+    let values = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    let mut tags = values.flat_map(|value| value.split(',')).map(str::trim);
+    tags.any(|given| given == "*" || given.strip_prefix("W/").unwrap_or(given) == tag)
+}
+
+fn parse(range: &str, size: u64) -> Option<Wanted> {
+    let (unit, set) = range.split_once('=')?;
+    let (first, last) = set.trim().split_once('-')?;
+    if !unit.trim().eq_ignore_ascii_case("bytes") {
+        return None;
+    }
+    let (start, end) = match (first, last) {
+        ("", suffix) => (size.saturating_sub(position(suffix)?), size),
+        (first, "") => (position(first)?, size),
+        (first, last) => {
+            let (first, last) = (position(first)?, position(last)?);
+            if last < first {
+                return None;
+            }
+            (first, last.saturating_add(1).min(size))
+        }
+    };
+    Some(if start < end { Wanted::Part(start..end) } else { Wanted::Outside })
+}
+
+/// Digits alone; `None` sends the whole. A number beyond 64 bits lies outside every artifact.
+fn position(text: &str) -> Option<u64> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    const TAG: &str = "\"sha256-00\"";
+
+    fn of(range: &str, if_range: Option<&str>) -> Wanted {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::RANGE, HeaderValue::from_str(range).unwrap());
+        if let Some(condition) = if_range {
+            headers.insert(header::IF_RANGE, HeaderValue::from_str(condition).unwrap());
+        }
+        wanted(&headers, TAG, 100)
+    }
+
+    #[test]
+    fn single_ranges() {
+        for (range, part) in [
+            ("bytes=0-0", 0..1),
+            ("bytes=10-19", 10..20),
+            ("Bytes=90-", 90..100),
+            ("bytes=-5", 95..100),
+            ("bytes=-500", 0..100),
+            ("bytes=99-500", 99..100),
+            ("bytes=0-99999999999999999999999", 0..100),
+        ] {
+            assert_eq!(of(range, None), Wanted::Part(part), "{range}");
+        }
+    }
+
+    #[test]
+    fn ranges_outside_are_told_apart_from_ranges_not_understood() {
+        for range in ["bytes=100-", "bytes=100-200", "bytes=-0", "bytes=99999999999999999999-"] {
+            assert_eq!(of(range, None), Wanted::Outside, "{range}");
+        }
+        let many = format!("bytes={}", vec!["0-0"; 1000].join(","));
+        for range in ["bytes=5-1", "bytes=a-b", "bytes=1", "lines=1-2", "bytes=0-0,2-3", "bytes=+1-2", many.as_str()] {
+            assert_eq!(of(range, None), Wanted::All, "{range}");
+        }
+        assert_eq!(wanted(&HeaderMap::new(), TAG, 100), Wanted::All);
+    }
+
+    #[test]
+    fn if_range_needs_the_strong_tag() {
+        assert_eq!(of("bytes=0-0", Some(TAG)), Wanted::Part(0..1));
+        assert_eq!(of("bytes=0-0", Some("W/\"sha256-00\"")), Wanted::All);
+        assert_eq!(of("bytes=0-0", Some("Sun, 06 Nov 1994 08:49:37 GMT")), Wanted::All);
+    }
+
+    #[test]
+    fn known_tags_are_recognised() {
+        let matches = |text: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::IF_NONE_MATCH, HeaderValue::from_static(text));
+            is_not_modified(&headers, TAG)
+        };
+        assert!(matches("\"sha256-00\"") && matches("\"x\", W/\"sha256-00\"") && matches("*"));
+        assert!(!matches("\"sha256-01\"") && !matches("sha256-00") && !is_not_modified(&HeaderMap::new(), TAG));
+    }
+}

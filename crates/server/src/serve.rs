@@ -1,0 +1,102 @@
+//! Accepts connections and serves the router on them, within bounds, until told to stop.
+
+use std::{pin::pin, sync::Arc, time::Duration};
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use pinhole_core::Result;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// How long running calls may go on after the server was told to stop.
+const GRACE: Duration = Duration::from_secs(10);
+/// How long a client may take to send the head of a request, and how long a connection may wait for the next one.
+const HEAD_DEADLINE: Duration = Duration::from_secs(30);
+/// Connections served at a time; more wait in the listener's queue.
+const MAX_CONNECTIONS: usize = 1024;
+/// Size of a request's head, in bytes.
+const MAX_HEAD_BYTES: usize = 64 * 1024;
+/// How long to wait after the system refused a connection, for instance because it is out of file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Serves `router` on `listener` until `stop` is cancelled. Then no connection is taken any more, running calls get
+/// 10 seconds to end, and what is left is cut off.
+///
+/// # Errors
+/// None today: a connection that fails is that client's affair.
+pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) -> Result<()> {
+    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let (connections, cut_off) = (TaskTracker::new(), CancellationToken::new());
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            accepted = accept(&listener, &slots) => accepted,
+        };
+        let Some((stream, slot)) = accepted else { continue };
+        let (router, stop, cut_off) = (router.clone(), stop.clone(), cut_off.clone());
+        connections.spawn(async move {
+            tokio::select! {
+                () = converse(stream, router, stop) => {}
+                () = cut_off.cancelled() => {}
+            }
+            drop(slot);
+        });
+    }
+    drop(listener);
+    connections.close();
+    if tokio::time::timeout(GRACE, connections.wait()).await.is_err() {
+        tracing::warn!(connections = connections.len(), "cutting off calls that did not end in time");
+        cut_off.cancel();
+        connections.wait().await;
+    }
+    Ok(())
+}
+
+/// The next connection, once there is room for it.
+async fn accept(
+    listener: &TcpListener,
+    slots: &Arc<Semaphore>,
+) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+    let slot = Arc::clone(slots).acquire_owned().await.ok()?;
+    match listener.accept().await {
+        Ok((stream, _)) => Some((stream, slot)),
+        Err(error) => {
+            tracing::warn!(%error, "cannot accept a connection");
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            None
+        }
+    }
+}
+
+/// Answers the requests of one connection, one after the other.
+async fn converse(stream: TcpStream, router: Router, stop: CancellationToken) {
+    // Answers are small or streamed in large pieces: waiting to fill packets only adds delay.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "cannot set TCP_NODELAY");
+    }
+    let mut connection = pin!(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_DEADLINE)
+            .max_buf_size(MAX_HEAD_BYTES)
+            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+    );
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "connection ended");
+    }
+}
