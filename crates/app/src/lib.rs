@@ -11,6 +11,7 @@ mod capture;
 mod idempotency;
 mod operations;
 mod projects;
+mod readiness;
 mod registrar;
 mod runs;
 mod scenarios;
@@ -24,17 +25,20 @@ use pinhole_blobs::Blobs;
 use pinhole_core::{Error, Ids, Result, Signer};
 use pinhole_jobs::WakeSender;
 use pinhole_store::Store;
+use tokio::sync::watch;
 
 pub use admin::NewToken;
 pub use artifacts::ArtifactContent;
 pub use capture::{Claim, Lease};
 pub use operations::{Entry, Reply, ReplyKind, operations};
+pub use readiness::Readiness;
 pub use unit::{BoxFuture, Outlives, Unit};
 
 /// Everything that use cases need. Cloning is cheap.
 #[derive(Clone)]
 pub struct App {
     inner: Arc<Parts>,
+    outgoing: watch::Sender<()>,
 }
 
 /// What an [`App`] is assembled from.
@@ -83,7 +87,7 @@ impl Default for Settings {
 impl App {
     /// Assembles an application.
     pub fn new(parts: Parts) -> Self {
-        Self { inner: Arc::new(parts) }
+        Self { inner: Arc::new(parts), outgoing: watch::Sender::new(()) }
     }
 
     /// Times and limits.
@@ -94,6 +98,12 @@ impl App {
     /// The rows, for the job runners.
     pub fn store(&self) -> &Store {
         &self.inner.store
+    }
+
+    /// Changes whenever this process has committed a job; for telling other processes, which must not be told what they
+    /// themselves committed.
+    pub fn outgoing(&self) -> &watch::Sender<()> {
+        &self.outgoing
     }
 
     /// What wakes the job runners of this process.

@@ -82,6 +82,7 @@ impl App {
         unit.tx.commit().await?;
         if unit.enqueued {
             self.wake().wake();
+            self.outgoing().send_replace(());
         }
         Ok(value)
     }

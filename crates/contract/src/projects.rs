@@ -87,7 +87,7 @@ pub struct EnvironmentDocument {
     /// Where relative URLs start: http or https, without user, password, query or fragment.
     #[schemars(length(min = 1, max = 2000))]
     pub base_url: String,
-    /// Further hosts (`host` or `host:port`) that scenarios may navigate to, at most 50.
+    /// Further hosts that scenarios may navigate to, at most 50: `host` for the ports 80 and 443, or `host:port`.
     #[serde(default)]
     #[schemars(length(max = 50), inner(length(min = 1, max = 255)))]
     pub allowed_hosts: Vec<String>,

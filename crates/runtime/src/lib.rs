@@ -1,1 +1,20 @@
-//! Placeholder.
+//! Configuration, telemetry, shutdown, and the assembly of an `App` from its ports.
+//!
+//! The command line and the worker processes start here. It must not know of browsers or Git: the worker libraries
+//! bring those.
+
+mod background;
+mod child;
+mod config;
+mod data;
+mod shutdown;
+mod telemetry;
+mod worker;
+
+pub use background::{registrar, sweeper};
+pub use child::{Children, WorkerProgram};
+pub use config::{BrowserSettings, CaptureSettings, Config, RemoteConfig};
+pub use data::{DataDir, Installation};
+pub use shutdown::stop_on_signal;
+pub use telemetry::{LogFormat, init as init_telemetry};
+pub use worker::{WorkerConfig, WorkerLink};

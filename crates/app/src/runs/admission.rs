@@ -199,8 +199,9 @@ fn check_hosts(document: &ScenarioDocument, environment: &EnvironmentRevision) -
         let pinhole_scenario::Step::Navigate(target) = step else { continue };
         let url = target.resolve(&base)?;
         let host = url.host_str().unwrap_or_default();
-        let with_port = url.port_or_known_default().map(|port| format!("{host}:{port}")).unwrap_or_default();
-        let listed = |allowed: &String| allowed == host || *allowed == with_port;
+        let port = url.port_or_known_default().unwrap_or_default();
+        let with_port = format!("{host}:{port}");
+        let listed = |allowed: &String| *allowed == with_port || (allowed == host && matches!(port, 80 | 443));
         if url.origin() != base.origin() && !environment.allowed_hosts.iter().any(listed) {
             let reason = format!("steps[{index}].navigate: {host} is not among the environment's allowed hosts");
             return Err(Error::conflict("host_not_allowed", reason));

@@ -1,0 +1,48 @@
+//! Work that runs beside the server: the registrar, the sweeper, and the removal of finished jobs.
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use pinhole_app::App;
+use pinhole_core::Result;
+use pinhole_jobs::{RegisterJob, RunnerSettings};
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+
+/// How often unfinished cells are looked at.
+const SWEEP: Duration = Duration::from_secs(2);
+/// Sweeps between two removals of finished jobs.
+const REMOVE_EVERY: u32 = 150;
+
+/// Registers submissions until `stop`, as many at a time as there are cores; decoding is what costs.
+///
+/// # Errors
+/// Those of the job runner.
+pub async fn registrar(app: App, stop: CancellationToken) -> Result<()> {
+    let concurrency = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let wake = Some(app.wake().receiver());
+    let settings = RunnerSettings { concurrency, wake, ..RunnerSettings::default() };
+    let store = app.store().clone();
+    pinhole_jobs::run(&store, settings, stop, move |job: RegisterJob| {
+        let app = app.clone();
+        async move { app.register(job.cell, job.attempt).await }
+    })
+    .await
+}
+
+/// Sweeps until `stop`. An error is logged, and the next sweep goes on.
+pub async fn sweeper(app: App, stop: CancellationToken) {
+    let mut tick = interval(SWEEP);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut sweeps: u32 = 0;
+    while stop.run_until_cancelled(tick.tick()).await.is_some() {
+        if let Err(error) = app.sweep().await {
+            tracing::warn!(?error, "the sweep did not end");
+        }
+        sweeps = sweeps.wrapping_add(1);
+        if sweeps.is_multiple_of(REMOVE_EVERY)
+            && let Err(error) = pinhole_jobs::sweep_finished(app.store()).await
+        {
+            tracing::warn!(?error, "finished jobs were not removed");
+        }
+    }
+}

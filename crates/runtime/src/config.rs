@@ -1,0 +1,184 @@
+//! The configuration: one TOML file, then environment variables, then the command line. Every mistake is told at once.
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use pinhole_core::{Error, Result, Slug};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+/// Greatest size of the configuration file in bytes.
+const MAX_BYTES: u64 = 1 << 20;
+/// Debian's headless build, which starts in a tenth of a second.
+const HEADLESS_SHELL: &str = "/usr/lib/chromium/chromium-headless-shell";
+
+/// The whole configuration.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Where the database, the objects and the keys are on embedded defaults.
+    pub data_dir: PathBuf,
+    /// Another database than the data directory's own; may hold a password.
+    pub database_url: Option<String>,
+    /// Where `serve` listens.
+    pub listen: SocketAddr,
+    /// How people and programs reach it.
+    pub public_url: Option<Url>,
+    /// The capture workers.
+    pub capture: CaptureSettings,
+    /// The browser.
+    pub browser: BrowserSettings,
+    /// Git remotes; `file:` URLs and plain paths are accepted only here.
+    pub remotes: Vec<RemoteConfig>,
+}
+
+/// The capture workers.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CaptureSettings {
+    /// Worker processes that `serve` starts, 0 to 16.
+    pub processes: u32,
+    /// Browsers in each, 1 to 16.
+    pub lanes: u32,
+}
+
+/// The browser.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BrowserSettings {
+    /// The headless Chromium program.
+    pub executable: PathBuf,
+    /// The uid that it runs under when Pinhole runs as root.
+    pub uid: u32,
+    /// Lets it run where its own sandbox cannot; every receipt says so.
+    pub allow_no_sandbox: bool,
+}
+
+/// A Git remote.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RemoteConfig {
+    /// Its name.
+    pub slug: Slug,
+    /// Where it is.
+    pub url: String,
+    /// Branches that may be published to; a trailing `*` matches any rest.
+    pub branches: Vec<String>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            data_dir: "pinhole-data".into(),
+            database_url: None,
+            listen: SocketAddr::from(([127, 0, 0, 1], 8087)),
+            public_url: None,
+            capture: CaptureSettings::default(),
+            browser: BrowserSettings::default(),
+            remotes: Vec::new(),
+        }
+    }
+}
+
+impl Default for CaptureSettings {
+    fn default() -> Self {
+        Self { processes: 1, lanes: 1 }
+    }
+}
+
+impl Default for BrowserSettings {
+    fn default() -> Self {
+        Self { executable: HEADLESS_SHELL.into(), uid: 61_990, allow_no_sandbox: false }
+    }
+}
+
+impl Config {
+    /// Reads the file, if one is named, and the environment variables `PINHOLE_DATA_DIR`, `PINHOLE_DATABASE_URL` and
+    /// `PINHOLE_LISTEN`.
+    ///
+    /// # Errors
+    /// `invalid_arguments` that names the file or variable and what is wrong with it.
+    pub fn load(file: Option<&Path>) -> Result<Self> {
+        let mut config = match file {
+            None => Self::default(),
+            Some(path) => Self::read(path)?,
+        };
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        if let Some(directory) = variable("PINHOLE_DATA_DIR") {
+            config.data_dir = directory.into();
+        }
+        if let Some(url) = variable("PINHOLE_DATABASE_URL") {
+            config.database_url = Some(url);
+        }
+        if let Some(address) = variable("PINHOLE_LISTEN") {
+            config.listen = address
+                .parse()
+                .map_err(|_| Error::invalid("PINHOLE_LISTEN", "expected ADDRESS:PORT such as 127.0.0.1:8087"))?;
+        }
+        Ok(config)
+    }
+
+    fn read(path: &Path) -> Result<Self> {
+        let name = path.display().to_string();
+        let unreadable = |e: std::io::Error| Error::invalid(&name, format!("cannot be read: {e}"));
+        let size = std::fs::metadata(path).map_err(unreadable)?.len();
+        if size > MAX_BYTES {
+            return Err(Error::too_large(name, MAX_BYTES));
+        }
+        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        toml::from_str(&text).map_err(|e| Error::invalid(&name, e.to_string().trim().to_owned()))
+    }
+
+    /// Checks what the types cannot say, and tells every mistake.
+    ///
+    /// # Errors
+    /// `invalid_arguments` with all of them.
+    pub fn check(&self) -> Result<()> {
+        let mut mistakes = Vec::new();
+        if !self.listen.ip().is_loopback() {
+            mistakes.push(format!(
+                "listen: {} is not a loopback address, and neither TLS nor a proxy that brings it is configured",
+                self.listen
+            ));
+        }
+        if self.capture.processes > 16 || !(1..=16).contains(&self.capture.lanes) {
+            mistakes.push("capture: expected 0 to 16 processes and 1 to 16 lanes".into());
+        }
+        for remote in &self.remotes {
+            if remote.branches.is_empty() {
+                mistakes.push(format!("remotes: {} names no branch that may be published to", remote.slug));
+            }
+        }
+        if let Some(url) = &self.database_url
+            && !["sqlite:", "postgres:", "postgresql:"].iter().any(|scheme| url.starts_with(scheme))
+        {
+            mistakes.push("database_url: expected sqlite:PATH or postgres://…".into());
+        }
+        if mistakes.is_empty() { Ok(()) } else { Err(Error::invalid("configuration", mistakes.join("; "))) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mistake_is_told() {
+        let config: Config = toml::from_str(
+            "listen = '0.0.0.0:80'\n[capture]\nlanes = 0\n[[remotes]]\nslug = 'x'\nurl = '/x'\nbranches = []",
+        )
+        .unwrap();
+        let error = config.check().unwrap_err();
+        for part in ["loopback", "lanes", "branch"] {
+            assert!(error.message().contains(part), "{error}");
+        }
+        assert!(Config::default().check().is_ok());
+    }
+
+    #[test]
+    fn unknown_settings_are_refused() {
+        assert!(toml::from_str::<Config>("colour = 'red'").is_err());
+    }
+}

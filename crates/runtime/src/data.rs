@@ -1,0 +1,139 @@
+//! The data directory of an embedded installation, and an `App` over it.
+
+use std::{
+    fs::DirBuilder,
+    io::ErrorKind,
+    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use pinhole_app::{App, Parts, Settings};
+use pinhole_blobs::Blobs;
+use pinhole_core::{Clock, Error, Ids, RandomIds, Result, Signer, SystemClock};
+use pinhole_jobs::WakeSender;
+use pinhole_receipt::{Jwk, Jwks, KeyStatus, KeyUse, SigningKey};
+use pinhole_store::Store;
+
+use crate::{Config, WorkerConfig};
+
+/// Where an embedded installation keeps everything. Directories have mode 0700.
+#[derive(Clone, Debug)]
+pub struct DataDir(PathBuf);
+
+impl DataDir {
+    /// Opens the directory, or makes it.
+    ///
+    /// # Errors
+    /// `invalid_arguments` when it cannot be made, or others than its owner can look into it.
+    pub fn open(path: &Path) -> Result<Self> {
+        let path = std::path::absolute(path).map_err(|e| Error::invalid("data_dir", e.to_string()))?;
+        let directory = Self(path);
+        for path in [directory.0.clone(), directory.keys(), directory.objects(), directory.git()] {
+            make_private(&path)?;
+        }
+        Ok(directory)
+    }
+
+    /// The directory itself.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The key that signs Git commits.
+    pub fn commit_key(&self) -> PathBuf {
+        self.keys().join("commit.pem")
+    }
+
+    /// Where Git keeps what it needs between steps.
+    pub fn git(&self) -> PathBuf {
+        self.0.join("git")
+    }
+
+    fn keys(&self) -> PathBuf {
+        self.0.join("keys")
+    }
+
+    fn objects(&self) -> PathBuf {
+        self.0.join("objects")
+    }
+
+    fn database_url(&self) -> String {
+        format!("sqlite:{}", self.0.join("pinhole.db").display())
+    }
+}
+
+fn make_private(path: &Path) -> Result<()> {
+    let wrong = |what: String| Error::invalid("data_dir", format!("{}: {what}", path.display()));
+    match DirBuilder::new().mode(0o700).recursive(false).create(path) {
+        Ok(()) => Ok(()),
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+            let mode = std::fs::metadata(path).map_err(|e| wrong(e.to_string()))?.permissions().mode();
+            if mode & 0o077 == 0 { Ok(()) } else { Err(wrong("others can look into it: run chmod 700 on it".into())) }
+        }
+        Err(e) if e.kind() == ErrorKind::NotFound => Err(wrong("its parent does not exist".into())),
+        Err(e) => Err(wrong(e.to_string())),
+    }
+}
+
+/// An application with its statement key: what `serve`, `try` and the local commands work on.
+pub struct Installation {
+    /// The use cases.
+    pub app: App,
+    /// The directory.
+    pub data: DataDir,
+    /// The public keys, as published.
+    pub public_keys: Jwks,
+    /// What a worker process is told.
+    pub worker: WorkerConfig,
+}
+
+impl Installation {
+    /// Opens the data directory, makes missing keys, migrates the database when `migrate` says so, and assembles.
+    ///
+    /// # Errors
+    /// `invalid_arguments` for the configuration, `provider_unavailable` when the database is away.
+    pub async fn open(config: &Config, settings: Settings, migrate: bool) -> Result<Self> {
+        let data = DataDir::open(&config.data_dir)?;
+        let ids: Arc<dyn Ids> = Arc::new(RandomIds);
+        let statement = SigningKey::load_or_create(&data.keys().join("statement.pem"), &*ids)?;
+        let commit = SigningKey::load_or_create(&data.commit_key(), &*ids)?;
+        let public_keys = Jwks {
+            keys: vec![
+                Jwk::new(statement.public_key(), KeyUse::Statement, KeyStatus::Active),
+                Jwk::new(commit.public_key(), KeyUse::Commit, KeyStatus::Active),
+            ],
+        };
+        let database_url = config.database_url.clone().unwrap_or_else(|| data.database_url());
+        let worker = WorkerConfig {
+            database_url,
+            objects: data.objects(),
+            lanes: config.capture.lanes,
+            lease_ms: u64::try_from(settings.lease.as_millis()).unwrap_or(u64::MAX),
+            browser: config.browser.clone(),
+            crash_at: std::env::var("PINHOLE_CRASH_AT").ok(),
+        };
+        let app = assemble(&worker, Some(Arc::new(statement)), ids, settings).await?;
+        if migrate {
+            app.store().migrate().await?;
+            pinhole_jobs::migrate(app.store()).await?;
+        }
+        for remote in &config.remotes {
+            app.put_remote(&remote.slug, &remote.url, &remote.branches).await?;
+        }
+        Ok(Self { app, data, public_keys, worker })
+    }
+}
+
+/// An application from its ports; without a signer for a worker process.
+pub(crate) async fn assemble(
+    worker: &WorkerConfig,
+    signer: Option<Arc<dyn Signer>>,
+    ids: Arc<dyn Ids>,
+    settings: Settings,
+) -> Result<App> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let store = Store::open(&worker.database_url, clock).await?;
+    let blobs = Blobs::local(&worker.objects)?;
+    Ok(App::new(Parts { store, blobs, ids, signer, wake: WakeSender::new(), settings }))
+}
