@@ -1,5 +1,7 @@
 //! Objects on a local disk: what comes back, what does not, and what is refused.
 
+#![expect(clippy::unwrap_used, reason = "a test that meets an error has to fail")]
+
 use std::{
     fs,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _},
