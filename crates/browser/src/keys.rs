@@ -76,7 +76,10 @@ fn event(kind: DispatchKeyEventType, name: &str, text: Option<String>, held: i64
 mod tests {
     use super::*;
 
-    fn described(chord: &str) -> Vec<(String, Option<i64>, Option<String>, Option<i64>)> {
+    /// Key, key code, text and modifiers.
+    type Described = (String, Option<i64>, Option<String>, Option<i64>);
+
+    fn described(chord: &str) -> Vec<Described> {
         let chord: KeyChord = chord.parse().unwrap();
         let tuple = |event: DispatchKeyEventParams| {
             (event.key.unwrap(), event.windows_virtual_key_code, event.text, event.modifiers)

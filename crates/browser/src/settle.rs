@@ -103,7 +103,8 @@ fn network_problem(tab: &Tab, care: Care) -> Option<(String, Duration)> {
     let quiet = match care {
         Care::Quick => return None,
         Care::Full if network.scripted => SCRIPT_QUIET.saturating_sub(network.script_idle),
-        Care::Full => QUIET.saturating_sub(network.idle),
+        // The document's own quiet covers what pictures and styles may still bring.
+        Care::Full => Duration::ZERO,
     };
     (!quiet.is_zero()).then(|| ("requests came until the end".into(), quiet))
 }

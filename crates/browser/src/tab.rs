@@ -23,7 +23,7 @@ use chromiumoxide::{
             page::{self, CreateIsolatedWorldParams, FrameId, SetLifecycleEventsEnabledParams},
             target::{
                 AttachToTargetParams, CreateBrowserContextParams, CreateTargetParams, DisposeBrowserContextParams,
-                TargetId,
+                SetAutoAttachParams, TargetId,
             },
         },
         js_protocol::runtime::{self, EvaluateParams, ExecutionContextId},
@@ -92,7 +92,9 @@ impl Tab {
         let session = String::from(client.call(attach, BROWSER_CALL).await?.session_id);
         // The id of a page's main frame is the id of its target.
         let frame = target.as_ref().to_owned();
-        let watch = Watch::new(client.clone(), session.clone(), frame, hosts);
+        let mut agent = SetUserAgentOverrideParams::new(browser.user_agent.as_str());
+        agent.accept_language = Some(profile.locale.clone());
+        let watch = Watch::new(client.clone(), session.clone(), frame, hosts, agent.clone());
         client.listen(Some(&session), Arc::clone(&watch) as Arc<dyn crate::client::Listener>);
         browser.popups.add(target.as_ref(), Arc::clone(&watch));
         unfinished.finish();
@@ -106,12 +108,12 @@ impl Tab {
             popups: Arc::clone(&browser.popups),
             disposed: AtomicBool::new(false),
         };
-        tab.prepare(profile, &browser.user_agent).await?;
+        tab.prepare(profile, agent).await?;
         Ok(tab)
     }
 
     /// Everything that must hold before the first byte of a page, sent in one go.
-    async fn prepare(&self, profile: &Profile, user_agent: &str) -> Result<(), CallError> {
+    async fn prepare(&self, profile: &Profile, agent: SetUserAgentOverrideParams) -> Result<(), CallError> {
         let mut metrics = SetDeviceMetricsOverrideParams::new(
             i64::from(profile.viewport.width),
             i64::from(profile.viewport.height),
@@ -126,8 +128,8 @@ impl Tab {
             .feature(MediaFeature::new("prefers-reduced-motion", "reduce"))
             .build();
         let locale = SetLocaleOverrideParams::builder().locale(profile.locale.as_str()).build();
-        let mut agent = SetUserAgentOverrideParams::new(user_agent);
-        agent.accept_language = Some(profile.locale.clone());
+        let mut workers = SetAutoAttachParams::new(true, true);
+        workers.flatten = Some(true);
         let mut downloads = SetDownloadBehaviorParams::new(SetDownloadBehaviorBehavior::Deny);
         downloads.browser_context_id = Some(self.context.clone());
         let permissions = GrantNothing { permissions: [], context: self.context.clone() };
@@ -144,6 +146,7 @@ impl Tab {
             self.call(locale, BROWSER_CALL),
             self.call(SetTimezoneOverrideParams::new(profile.timezone.as_str()), BROWSER_CALL),
             self.call(agent, BROWSER_CALL),
+            self.call(workers, BROWSER_CALL),
             self.client.call(downloads, BROWSER_CALL),
             self.client.call(permissions, BROWSER_CALL),
         )?;

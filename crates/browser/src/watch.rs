@@ -1,5 +1,5 @@
 //! What is known of a page from its events alone: loading, requests under way, the main document's answer, console
-//! messages, and faults that end the cell. It reacts to dialogs and to nothing else.
+//! messages, and faults that end the cell. It answers dialogs and lets new workers run, and does nothing else.
 
 use std::{
     collections::HashMap,
@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use chromiumoxide::cdp::browser_protocol::page::HandleJavaScriptDialogParams;
+use chromiumoxide::cdp::{
+    browser_protocol::{emulation::SetUserAgentOverrideParams, page::HandleJavaScriptDialogParams},
+    js_protocol::runtime::RunIfWaitingForDebuggerParams,
+};
 use pinhole_core::FailureReason;
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -45,8 +48,6 @@ struct State {
     requests: HashMap<String, Request>,
     /// When the last request of a script ended, if the document made one.
     script_request_ended: Option<Instant>,
-    /// When the last relevant request ended.
-    request_ended: Option<Instant>,
     failed_fonts: u32,
     dialogs: u32,
     fault: Option<Fault>,
@@ -71,6 +72,8 @@ pub(crate) struct Watch {
     session: String,
     main_frame: String,
     hosts: Hosts,
+    /// What workers of the page must be told, since the page's own overrides do not reach them.
+    agent: SetUserAgentOverrideParams,
     state: Mutex<State>,
     changed: Notify,
 }
@@ -81,8 +84,6 @@ pub(crate) struct Network {
     pub(crate) pending: usize,
     /// The address of one pending request.
     pub(crate) example: Option<String>,
-    /// Time since the last relevant request ended.
-    pub(crate) idle: Duration,
     /// Whether a script of the document has made requests.
     pub(crate) scripted: bool,
     /// Time since the last request of a script ended.
@@ -90,9 +91,15 @@ pub(crate) struct Network {
 }
 
 impl Watch {
-    pub(crate) fn new(client: Client, session: String, main_frame: String, hosts: Hosts) -> Arc<Self> {
+    pub(crate) fn new(
+        client: Client,
+        session: String,
+        main_frame: String,
+        hosts: Hosts,
+        agent: SetUserAgentOverrideParams,
+    ) -> Arc<Self> {
         let state = Mutex::new(State { loaded: true, dom_ready: true, url: "about:blank".into(), ..State::default() });
-        Arc::new(Self { client, session, main_frame, hosts, state, changed: Notify::new() })
+        Arc::new(Self { client, session, main_frame, hosts, agent, state, changed: Notify::new() })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -204,7 +211,6 @@ impl Watch {
         Network {
             pending: state.requests.len(),
             example: state.requests.values().map(|request| request.url.clone()).min(),
-            idle: since(state.request_ended),
             scripted: state.script_request_ended.is_some(),
             script_idle: since(state.script_request_ended),
         }
@@ -253,10 +259,8 @@ impl Watch {
         let id = params.get("requestId").and_then(Value::as_str).unwrap_or_default();
         let mut state = self.state();
         let Some(request) = state.requests.remove(id) else { return };
-        let now = Instant::now();
-        state.request_ended = Some(now);
         if request.kind == Kind::Script && state.loaded {
-            state.script_request_ended = Some(now);
+            state.script_request_ended = Some(Instant::now());
         }
         if request.kind == Kind::Font && failed {
             state.failed_fonts += 1;
@@ -311,6 +315,14 @@ impl Watch {
         }
     }
 
+    /// A worker waits until it is told to run.
+    fn attached(&self, params: &Value) {
+        if let Some(session) = params.get("sessionId").and_then(Value::as_str) {
+            self.client.tell(Some(session), &self.agent);
+            self.client.tell(Some(session), &RunIfWaitingForDebuggerParams::default());
+        }
+    }
+
     fn dialog(&self, params: &Value) {
         let kind = params.get("type").and_then(Value::as_str).unwrap_or_default();
         // Declining to leave would keep the page where it is; every other question is declined.
@@ -351,6 +363,7 @@ impl Listener for Watch {
                 let url = params.get("url").and_then(Value::as_str).unwrap_or_default();
                 self.note(&format!("a download of {} was refused", crate::hosts::without_query(url)));
             }
+            "Target.attachedToTarget" => self.attached(params),
             "Page.javascriptDialogOpening" => self.dialog(params),
             "Runtime.consoleAPICalled" => self.state().console.api(params),
             "Runtime.exceptionThrown" => self.state().console.exception(params),

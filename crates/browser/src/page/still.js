@@ -45,7 +45,11 @@ Object.assign(pinhole, (() => {
   // Waits until nothing is under way and the document was quiet for `quiet` ms, or `budget` ms are over.
   async function settle(quiet, budget) {
     const end = performance.now() + budget;
-    if (!observed.has(document)) { observe(); lastMutation = document.scripts.length ? performance.now() : -Infinity; }
+    if (!observed.has(document)) {
+      observe();
+      // Without scripts and frames of its own nothing changes a document.
+      lastMutation = document.scripts.length || frames.length ? performance.now() : -Infinity;
+    }
     const pictures = images();
     for (const image of pictures) if (image.loading === "lazy") image.loading = "eager";
     await bounded(Promise.all(pictures.map((image) => image.decode().catch(() => {}))), Math.min(budget, 5000));
@@ -69,20 +73,23 @@ Object.assign(pinhole, (() => {
   let resumed = [];
 
   function stopAnimations() {
+    let stopped = false;
     for (const animation of document.getAnimations()) {
       const end = animation.effect?.getComputedTiming().endTime;
-      if (animation.playState !== "running" && animation.playState !== "paused") continue;
-      if (animation.playState === "running" && Number.isFinite(end) && animation.playbackRate !== 0) {
+      if (animation.playState !== "running") continue;
+      stopped = true;
+      if (Number.isFinite(end) && animation.playbackRate !== 0) {
         animation.finish();
-      } else if (animation.playState === "running") {
+      } else {
         animation.cancel();
         resumed.push(animation);
       }
     }
     for (const element of walk(document)) {
       if (element.tagName === "svg") { element.pauseAnimations(); element.setCurrentTime(0); }
-      if (element.tagName === "VIDEO" && !element.paused) { element.pause(); element.currentTime = 0; }
+      if (element.tagName === "VIDEO" && !element.paused) { element.pause(); element.currentTime = 0; stopped = true; }
     }
+    return stopped;
   }
   const restless = ["transitionrun", "animationstart"];
 
@@ -118,10 +125,14 @@ Object.assign(pinhole, (() => {
     observe();
     for (const root of roots()) { root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet]; styled.push(root); }
     restless.forEach((name) => addEventListener(name, stopAnimations, true));
+    // Whether there was anything to calm.
     const calm = () => {
-      stopAnimations();
-      document.activeElement?.blur?.();
-      if (rules.top) scrollTo({ left: 0, top: 0, behavior: "instant" });
+      const focus = document.activeElement;
+      const focused = focus && focus !== document.body && focus !== document.documentElement;
+      if (focused) focus.blur();
+      const scrolled = rules.top && (scrollX !== 0 || scrollY !== 0);
+      if (scrolled) scrollTo({ left: 0, top: 0, behavior: "instant" });
+      return stopAnimations() || focused || scrolled;
     };
     calm();
     const found = { unmatched: [], masked: [], ignored: [], element: null };
@@ -144,11 +155,9 @@ Object.assign(pinhole, (() => {
       if (!isVisible(answer.ok)) { thaw(); return { problem: "not_actionable", message: `${describe(answer.ok)} is not visible` }; }
       found.element = answer.ok;
     }
-    await frame();
-    await frame();
     // Autofocus and late scripts act after the first frames.
-    calm();
     await frame();
+    for (let times = 0; calm() && times < 3; times += 1) { await frame(); await frame(); }
     found.masked = masks.map(box).filter(isDrawn);
     found.ignored = ignored.map(box).filter(isDrawn);
     found.element &&= box(found.element);

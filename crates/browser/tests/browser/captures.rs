@@ -149,6 +149,49 @@ async fn animations_stand_still_and_what_cannot_is_named() {
     browser.close().await;
 }
 
+/// Two frames of one pixel, red then blue, 50 ms each, without end (GIF89a).
+const BLINKING: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\xff\0\0\0\0\xff\
+    \x21\xff\x0bNETSCAPE2.0\x03\x01\0\0\0\
+    \x21\xf9\x04\0\x05\0\0\0\x2c\0\0\0\0\x01\0\x01\0\0\x02\x02\x44\x01\0\
+    \x21\xf9\x04\0\x05\0\0\0\x2c\0\0\0\0\x01\0\x01\0\0\x02\x02\x4c\x01\0\x3b";
+
+#[tokio::test]
+async fn an_animated_picture_stays_on_its_first_frame() {
+    let page = Page::new("<style>body{margin:0}</style><img src=/b.gif width=100 height=100>");
+    page.site.set_override("/b.gif", BLINKING);
+    let browser = browser().await;
+    for _ in 0..3 {
+        let checkpoint = only(Run::new(&page.site, WHOLE_PAGE).on(&browser).await);
+        assert_eq!(checkpoint.not_evidence, []);
+        assert_eq!(pixels(&checkpoint.png).get_pixel(50, 50).0, [255, 0, 0, 255]);
+    }
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_frame_of_another_site_and_a_worker_have_the_profile_too() {
+    let page = Page::new(
+        "<p id=o>-</p><p id=w>-</p><script>\
+        onmessage=e=>{o.textContent=e.data};new Worker('/w.js').onmessage=e=>{w.textContent=e.data};\
+        const f=document.createElement('iframe');f.src='http://localhost:'+location.port+'/f.html';document.body.append(f)</script>",
+    );
+    let zone = "Intl.DateTimeFormat().resolvedOptions().timeZone";
+    let seen = format!("[{zone},new Date(0).getHours(),navigator.language].join(' ')");
+    let frame = format!(
+        "<script>parent.postMessage({seen}+' '+matchMedia('(prefers-color-scheme: dark)').matches,'*')</script>"
+    );
+    page.site.set_override("/f.html", frame);
+    page.site.set_override("/w.js", format!("postMessage({seen})"));
+    let rest = "steps: [{ navigate: / }, { assert: { text: { of: { css: '#o' }, equals: 'Asia/Tokyo 9 de-DE true' } } }, { assert: { text: { of: { css: '#w' }, equals: 'Asia/Tokyo 9 de-DE' } } }, { capture: { name: page } }]";
+    let mut run = Run::new(&page.site, rest);
+    run.profile.timezone = "Asia/Tokyo".into();
+    run.profile.locale = "de-DE".into();
+    run.profile.color_scheme = pinhole_core::ColorScheme::Dark;
+    let browser = browser().await;
+    only(run.on(&browser).await);
+    browser.close().await;
+}
+
 #[tokio::test]
 async fn late_content_is_waited_for() {
     let page = Page::new(
