@@ -295,6 +295,44 @@ impl Tx {
         .await
     }
 
+    /// How many entries a line has in `revision`.
+    pub async fn count_entries_at(&mut self, project: ProjectId, line: &LineName, revision: u32) -> Result<u32> {
+        let count = self
+            .fetch_optional(
+                "SELECT count(*) AS n FROM baseline_entries WHERE project_id = $1 AND line = $2 \
+                 AND since_revision <= $3 AND (until_revision IS NULL OR until_revision > $3)",
+                &[text(project), text(line), int(revision)],
+                |row| row.int("n"),
+            )
+            .await?;
+        Ok(count.unwrap_or(0))
+    }
+
+    /// The entry with this id.
+    pub async fn entry(&mut self, id: BaselineEntryId) -> Result<Option<Entry>> {
+        self.fetch_optional("SELECT * FROM baseline_entries WHERE id = $1", &[text(id)], read_entry).await
+    }
+
+    /// The signed receipts, reviews and decisions behind every entry that a line ever had up to `revision`: each with
+    /// its id, once.
+    pub async fn envelopes_to(
+        &mut self,
+        project: ProjectId,
+        line: &LineName,
+        revision: u32,
+    ) -> Result<Vec<(String, String)>> {
+        self.fetch_all(
+            "WITH entries AS (SELECT receipt_id, review_id, approval_id FROM baseline_entries \
+             WHERE project_id = $1 AND line = $2 AND since_revision <= $3) \
+             SELECT id, envelope FROM receipts WHERE id IN (SELECT receipt_id FROM entries) \
+             UNION ALL SELECT id, envelope FROM reviews WHERE id IN (SELECT review_id FROM entries) \
+             UNION ALL SELECT id, envelope FROM decisions WHERE approval_id IN (SELECT approval_id FROM entries)",
+            &[text(project), text(line), int(revision)],
+            |row| Ok((row.text("id")?, row.text("envelope")?)),
+        )
+        .await
+    }
+
     /// Every entry that a line ever had up to `revision`, in order of their ids; what a published tree is made of.
     pub async fn entries_to(&mut self, project: ProjectId, line: &LineName, revision: u32) -> Result<Vec<Entry>> {
         self.fetch_all(

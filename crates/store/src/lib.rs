@@ -3,8 +3,10 @@
 //! Queries are written once, in the SQL that both databases share. This crate holds no rule: it loads and writes rows,
 //! and the caller decides. It must not know of HTTP, jobs, blobs or browsers. Only it and `pinhole-jobs` name sqlx.
 
+mod approvals;
 mod artifacts;
 mod audit;
+mod candidates;
 mod catalog;
 mod cells;
 mod db;
@@ -13,15 +15,19 @@ mod idempotency;
 mod migrate;
 mod principals;
 mod projects;
+mod publications;
 mod receipts;
 mod remotes;
+mod reviews;
 mod row;
 mod runs;
 mod scenarios;
 mod value;
 
+pub use approvals::{Approval, Decision};
 pub use artifacts::Artifact;
 pub use audit::{AuditRow, EventRow};
+pub use candidates::Candidate;
 pub use catalog::{CatalogLine, CatalogRevision, Entry};
 pub use cells::{Attempt, Cell, ClaimedCell};
 pub use db::{Connection, Pools, Store, Tx, database_error};
@@ -29,7 +35,9 @@ pub use environments::{Environment, EnvironmentRevision};
 pub use idempotency::IdempotentCall;
 pub use principals::{Grant, Principal, Ticket, Token};
 pub use projects::Project;
+pub use publications::{Publication, PublicationAttempt};
 pub use receipts::{CheckpointResult, Receipt, RunResult};
 pub use remotes::Remote;
+pub use reviews::Review;
 pub use runs::Run;
 pub use scenarios::{Scenario, ScenarioRevision};

@@ -230,11 +230,11 @@ impl Tx {
         .await
     }
 
-    /// How many users hold `role` for the whole project.
+    /// How many users hold `role` in a project or in any environment of it.
     pub async fn count_users_with_role(&mut self, project: ProjectId, role: Role) -> Result<u32> {
         let count = self
             .fetch_optional(
-                "SELECT count(*) AS n FROM grants JOIN principals ON principals.id = grants.principal_id \
+                "SELECT count(DISTINCT grants.principal_id) AS n FROM grants JOIN principals ON principals.id = grants.principal_id \
                  WHERE grants.project_id = $1 AND grants.role = $2 AND principals.class = 'user'",
                 &[text(project), text(role)],
                 |row| row.int("n"),

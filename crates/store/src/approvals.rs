@@ -1,0 +1,184 @@
+//! Approvals and the decisions on them. Intent and decisions never change; an approval's version counts its changes of
+//! state and its decisions, and every update names the version that it was read at.
+
+use pinhole_core::{
+    ApprovalId, ApprovalIntent, ApprovalState, DecisionId, LineName, Outcome, PrincipalId, ProjectId, Reason, Result,
+    Sha256Digest, Timestamp,
+};
+
+use crate::{
+    Tx,
+    row::Row,
+    value::{int, int_or_null, json, text, time},
+};
+
+/// An approval.
+#[derive(Clone, Debug)]
+pub struct Approval {
+    /// Its id.
+    pub id: ApprovalId,
+    /// Its project.
+    pub project_id: ProjectId,
+    /// The line.
+    pub line: LineName,
+    /// Counts decisions and changes of state, from 1.
+    pub version: u32,
+    /// Its state, as far as it was recorded: one that ran out keeps its state until somebody acts on it.
+    pub state: ApprovalState,
+    /// What exactly is approved.
+    pub intent: ApprovalIntent,
+    /// SHA-256 over the intent's canonical bytes.
+    pub intent_sha256: Sha256Digest,
+    /// The baseline policy revision that it was requested under; 0 for the defaults.
+    pub policy_revision: u32,
+    /// Who asked.
+    pub requested_by: PrincipalId,
+    /// When.
+    pub created_at: Timestamp,
+    /// Until when it may be decided and consumed.
+    pub expires_at: Timestamp,
+    /// The catalog revision that it became.
+    pub consumed_revision: Option<u32>,
+}
+
+/// One person's decision on an approval.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// Its id.
+    pub id: DecisionId,
+    /// The approval.
+    pub approval_id: ApprovalId,
+    /// Its project.
+    pub project_id: ProjectId,
+    /// Yes or no.
+    pub outcome: Outcome,
+    /// Why.
+    pub reason: Reason,
+    /// Who.
+    pub principal_id: PrincipalId,
+    /// By what authority: `session`, `ticket` or `local_ticket`.
+    pub via: String,
+    /// The signed statement, a DSSE envelope in JSON.
+    pub envelope: String,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+fn read(row: &Row) -> Result<Approval> {
+    Ok(Approval {
+        id: row.parse("id")?,
+        project_id: row.parse("project_id")?,
+        line: row.parse("line")?,
+        version: row.int("version")?,
+        state: row.parse("state")?,
+        intent: row.json("intent")?,
+        intent_sha256: row.parse("intent_sha256")?,
+        policy_revision: row.int("policy_revision")?,
+        requested_by: row.parse("requested_by")?,
+        created_at: row.time("created_at")?,
+        expires_at: row.time("expires_at")?,
+        consumed_revision: row.int_or_null("consumed_revision")?,
+    })
+}
+
+fn read_decision(row: &Row) -> Result<Decision> {
+    Ok(Decision {
+        id: row.parse("id")?,
+        approval_id: row.parse("approval_id")?,
+        project_id: row.parse("project_id")?,
+        outcome: row.parse("outcome")?,
+        reason: row.parse("reason")?,
+        principal_id: row.parse("principal_id")?,
+        via: row.text("via")?,
+        envelope: row.text("envelope")?,
+        created_at: row.time("created_at")?,
+    })
+}
+
+impl Tx {
+    /// Adds an approval with one row for each item of its intent.
+    pub async fn insert_approval(&mut self, approval: &Approval) -> Result<()> {
+        self.execute(
+            "INSERT INTO approvals (id, project_id, line, version, state, intent, intent_sha256, policy_revision, \
+             requested_by, created_at, expires_at, consumed_revision) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+            &[
+                text(approval.id),
+                text(approval.project_id),
+                text(&approval.line),
+                int(approval.version),
+                text(approval.state),
+                json(&approval.intent)?,
+                text(approval.intent_sha256),
+                int(approval.policy_revision),
+                text(approval.requested_by),
+                time(approval.created_at),
+                time(approval.expires_at),
+                int_or_null(approval.consumed_revision),
+            ],
+        )
+        .await?;
+        for (ordinal, item) in (0_u32..).zip(&approval.intent.items) {
+            self.execute(
+                "INSERT INTO approval_items (approval_id, ordinal, candidate_id, key_path) VALUES ($1, $2, $3, $4)",
+                &[text(approval.id), int(ordinal), text(item.candidate), text(item.key.path())],
+            )
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// The approval with this id.
+    pub async fn approval(&mut self, id: ApprovalId) -> Result<Option<Approval>> {
+        self.fetch_optional("SELECT * FROM approvals WHERE id = $1", &[text(id)], read).await
+    }
+
+    /// Moves an approval from `version` to the next, in `state`; false when it was at another version.
+    pub async fn move_approval(
+        &mut self,
+        id: ApprovalId,
+        version: u32,
+        state: ApprovalState,
+        consumed_revision: Option<u32>,
+    ) -> Result<bool> {
+        let changed = self
+            .execute(
+                "UPDATE approvals SET state = $3, consumed_revision = $4, version = version + 1 \
+                 WHERE id = $1 AND version = $2",
+                &[text(id), int(version), text(state), int_or_null(consumed_revision)],
+            )
+            .await?;
+        Ok(changed == 1)
+    }
+
+    /// Adds a decision; `conflict` when this person has decided before.
+    pub async fn insert_decision(&mut self, decision: &Decision) -> Result<()> {
+        self.execute(
+            "INSERT INTO decisions (id, approval_id, project_id, outcome, reason, principal_id, via, envelope, \
+             created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            &[
+                text(decision.id),
+                text(decision.approval_id),
+                text(decision.project_id),
+                text(decision.outcome),
+                text(&decision.reason),
+                text(decision.principal_id),
+                text(&decision.via),
+                text(&decision.envelope),
+                time(decision.created_at),
+            ],
+        )
+        .await?;
+        Ok(())
+    }
+
+    /// The decisions on an approval in the order they were made, at most 100: more than any quorum.
+    pub async fn decisions_of(&mut self, approval: ApprovalId) -> Result<Vec<Decision>> {
+        self.fetch_all(
+            "SELECT * FROM decisions WHERE approval_id = $1 ORDER BY created_at, id LIMIT 100",
+            &[text(approval)],
+            read_decision,
+        )
+        .await
+    }
+}
