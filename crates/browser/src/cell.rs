@@ -15,7 +15,7 @@ use crate::{
     browser::Browser,
     capture::{CapturedCheckpoint, capture},
     check,
-    error::{Fault, clip},
+    error::{CallError, Fault, clip},
     hosts::{HostPort, Hosts, without_query},
     navigate::navigate,
     picture::{self, Frame},
@@ -74,15 +74,7 @@ pub async fn run_cell(browser: &Browser, plan: &CellPlan<'_>) -> CellOutcome {
     let tab = match tokio::time::timeout(plan.deadline, opening).await {
         Ok(Ok(tab)) => tab,
         result => {
-            let fault = match result {
-                Ok(Err(error)) if !browser.client.is_dead() => {
-                    Fault::new(FailureReason::BrowserCrashed, format!("no page could be opened: {error}"))
-                }
-                Ok(_) => Fault::browser_gone(),
-                Err(_) => Fault::new(FailureReason::CellDeadline, "the cell's time was over before its first step"),
-            };
-            browser.spoil();
-            outcome.failure = Some(failure(fault, None));
+            outcome.failure = Some(failure(unopened(browser, result.ok().and_then(Result::err)), None));
             return outcome;
         }
     };
@@ -107,6 +99,20 @@ pub async fn run_cell(browser: &Browser, plan: &CellPlan<'_>) -> CellOutcome {
         browser.spoil();
     }
     outcome
+}
+
+/// Why there is no page. A refusal is the profile's fault, such as an unknown time zone; silence is the browser's.
+fn unopened(browser: &Browser, error: Option<CallError>) -> Fault {
+    match error {
+        Some(CallError::Refused(why)) => {
+            Fault::new(FailureReason::NavigationFailed, format!("the browser does not take this profile: {why}"))
+        }
+        Some(CallError::Gone) => Fault::browser_gone(),
+        Some(CallError::Timeout(_)) | None => {
+            browser.spoil();
+            Fault::new(FailureReason::BrowserCrashed, "the browser does not open pages any more")
+        }
+    }
 }
 
 fn failure(fault: Fault, step: Option<u32>) -> CellFailure {

@@ -5,12 +5,13 @@ globalThis.pinhole = (() => {
   const clip = (text, max) => (text.length > max ? `${text.slice(0, max)}…` : text);
   const attribute = (name, value) => (element) => element.getAttribute(name) === value;
 
-  // Elements below `root` in document order, through open shadow roots.
+  // Elements below `root` in document order, through open shadow roots. A form's controls hide properties of the form
+  // by their names (`title`, `children`), so that attributes and a walker are used instead.
   function* walk(root) {
-    for (const element of root.children ?? []) {
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT);
+    for (let element = walker.nextNode(); element; element = walker.nextNode()) {
       yield element;
       if (element.shadowRoot) yield* walk(element.shadowRoot);
-      yield* walk(element);
     }
   }
   const roots = () => [document, ...[...walk(document)].map((e) => e.shadowRoot).filter(Boolean)];
@@ -94,11 +95,14 @@ globalThis.pinhole = (() => {
     const referred = ids.map((id) => element.getRootNode().getElementById?.(id)).filter(Boolean);
     if (referred.length) return [collapse(referred.map(contentName).join(" "))];
     if (element.hasAttribute("aria-label")) return [collapse(element.getAttribute("aria-label"))];
-    return [...(element.labels ?? [])].map(labelText);
+    return labels(element).map(labelText);
+  }
+  function labels(element) {
+    return element.tagName === "FORM" ? [] : [...(element.labels ?? [])];
   }
   function nameOf(element) {
-    const labels = labelsOf(element).filter(Boolean);
-    if (labels.length) return labels.join(" ");
+    const labelled = labelsOf(element).filter(Boolean);
+    if (labelled.length) return labelled.join(" ");
     const child = { FIELDSET: "legend", FIGURE: "figcaption", TABLE: "caption" }[element.tagName];
     const caption = child && element.querySelector(`:scope > ${child}`);
     if (caption) return readable(caption);
@@ -109,7 +113,7 @@ globalThis.pinhole = (() => {
     if (element.tagName === "IMG") return collapse(element.alt || element.title);
     // The role of these depends on their name, which is never their content.
     const content = !/^(FORM|SECTION)$/.test(element.tagName) && namedByContent.has(roleOf(element));
-    return (content && collapse(contentName(element))) || collapse(element.title || element.placeholder);
+    return (content && collapse(contentName(element))) || collapse(element.getAttribute("title") || element.getAttribute("placeholder"));
   }
   const isExposed = (element) => {
     if (!element.checkVisibility({ visibilityProperty: true })) return false;
@@ -250,7 +254,7 @@ globalThis.pinhole = (() => {
     if (JSON.stringify(before) !== JSON.stringify(after)) blocked("is moving");
     if (!inside(after)) blocked("lies outside the window");
     const top = hit(after.x, after.y);
-    const label = top && [...(element.labels ?? [])].some((label) => contains(label, top));
+    const label = top && labels(element).some((label) => contains(label, top));
     if (!top || !(contains(element, top) || label)) blocked(top ? `is covered by ${describe(top)}` : "gets no event");
     return { x: after.x, y: after.y };
   }

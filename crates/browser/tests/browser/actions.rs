@@ -7,7 +7,7 @@ use pinhole_core::FailureReason;
 use crate::support::{Page, Run, browser, failure, only};
 
 const FORM: &str = "<form action=/done.html><label>E-mail <input type=email name=mail value=old></label>\
-    <input placeholder=Search name=q><textarea aria-label=Notes></textarea><input type=date aria-label=Day>\
+    <input placeholder=Search name=q><input name=title hidden><input name=children hidden><textarea aria-label=Notes></textarea><input type=date aria-label=Day>\
     <div contenteditable aria-label=Rich role=textbox>rich</div>\
     <button>Sign in</button></form><div id=host></div><p data-testid=out></p><script>\
     const root=host.attachShadow({mode:'open'});root.innerHTML='<button>Deep</button>';\

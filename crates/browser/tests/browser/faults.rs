@@ -145,3 +145,30 @@ async fn the_cells_own_deadline_holds() {
     assert_eq!(failure(run.on(&browser).await).reason, FailureReason::CellDeadline);
     browser.close().await;
 }
+
+#[tokio::test]
+async fn a_stopped_browser_is_given_up_and_killed() {
+    let (browser, page) = (browser().await, Page::new("<p>Never"));
+    let group = browser.pid();
+    let run = Run { step_deadline: Duration::from_secs(1), ..Run::new(&page.site, WHOLE_PAGE) };
+    only(run.on(&browser).await);
+    rustix::process::kill_process_group(Pid::from_raw(group.cast_signed()).unwrap(), Signal::STOP).unwrap();
+    let run = Run { deadline: Duration::from_secs(2), ..run };
+    let failure = failure(run.on(&browser).await);
+    assert_eq!(failure.reason, FailureReason::BrowserCrashed, "{}", failure.message);
+    assert!(!browser.is_healthy());
+    browser.close().await;
+    assert_eq!(group_members(group), [] as [u32; 0]);
+}
+
+#[tokio::test]
+async fn a_profile_that_the_browser_does_not_know_is_named() {
+    let (browser, page) = (browser().await, Page::new("<p>Never"));
+    let mut run = Run::new(&page.site, WHOLE_PAGE);
+    run.profile.timezone = "Mars/Olympus".into();
+    let failure = failure(run.on(&browser).await);
+    assert_eq!(failure.reason, FailureReason::NavigationFailed);
+    assert!(failure.message.contains("timezone"), "{}", failure.message);
+    assert!(browser.is_healthy());
+    browser.close().await;
+}
