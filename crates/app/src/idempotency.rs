@@ -33,11 +33,25 @@ impl Unit {
         match self.idempotent_call(principal, operation, key).await? {
             None => Ok(Keyed::First(KeyedCall { key: key.clone(), intent })),
             Some(first) if first.intent_sha256 == intent => Ok(Keyed::Replay(first.object_id)),
-            Some(first) => Err(Error::changed_intent(first.object_id)),
+            Some(first) => Err(Error::changed_intent(first.first_object())),
         }
     }
 
-    /// Remembers the object that a first call made.
+    /// What a repeat with this key and intent repeats, for operations that have to know it before they ask for an
+    /// authority that the first call used up. Refuses nothing: [`Unit::keyed`] does.
+    pub(crate) async fn replayed(
+        &mut self,
+        key: Option<&IdempotencyKey>,
+        intent: &impl Serialize,
+    ) -> Result<Option<String>> {
+        let Some(key) = key else { return Ok(None) };
+        let intent = canonical_json_digest(intent)?;
+        let (principal, operation) = (self.actor().principal, self.operation());
+        let first = self.idempotent_call(principal, operation, key).await?;
+        Ok(first.filter(|first| first.intent_sha256 == intent).map(|first| first.object_id))
+    }
+
+    /// Remembers the object that a first call made; of several, their ids with spaces between them.
     pub(crate) async fn remember(&mut self, call: KeyedCall, object: impl ToString) -> Result<()> {
         let (principal, operation) = (self.actor().principal, self.operation());
         let row = IdempotentCall { intent_sha256: call.intent, object_id: object.to_string() };

@@ -7,15 +7,18 @@
 mod admin;
 mod artifacts;
 mod authority;
+mod baselines;
 mod capture;
 mod idempotency;
 mod operations;
 mod projects;
+mod publications;
 mod readiness;
 mod registrar;
 mod runs;
 mod scenarios;
 mod sweep;
+mod trial;
 mod unit;
 mod who;
 
@@ -29,9 +32,12 @@ use tokio::sync::watch;
 
 pub use admin::NewToken;
 pub use artifacts::ArtifactContent;
+pub use baselines::NewTicket;
 pub use capture::{Claim, Lease};
 pub use operations::{Entry, Reply, ReplyKind, operations};
+pub use publications::{PublicationLease, PublicationWork, Unpublished};
 pub use readiness::Readiness;
+pub use trial::TryRun;
 pub use unit::{BoxFuture, Outlives, Unit};
 
 /// Everything that use cases need. Cloning is cheap.

@@ -6,7 +6,7 @@ use pinhole_contract::{self as contract, Idempotency, Operation, OperationSpec};
 use pinhole_core::{Actor, Error, Result};
 use serde_json::{Map, Value};
 
-use crate::{App, artifacts, projects, runs, scenarios, unit::BoxFuture, who};
+use crate::{App, artifacts, baselines, projects, publications, runs, scenarios, unit::BoxFuture, who};
 
 type Call = Box<dyn for<'a> Fn(&'a App, &'a Actor, Map<String, Value>) -> BoxFuture<'a, Result<Reply>> + Send + Sync>;
 
@@ -80,6 +80,15 @@ fn table() -> Vec<Entry> {
         GetScenarioRunResult => runs::result,
         GetScenarioArtifact => artifacts::get,
         GetCaptureReceipt => artifacts::receipt,
+        CaptureVisualBaseline => baselines::capture_visual,
+        ReviewVisualBaseline => baselines::review_visual,
+        RequestBaselineApproval => baselines::request,
+        GetApproval => baselines::get_approval,
+        DecideApproval => baselines::decide,
+        ConsumeBaselineApproval => baselines::consume,
+        GetCatalogRevision => baselines::get_revision,
+        PublishBaselineCatalog => publications::publish,
+        GetPublication => publications::get,
     }
 }
 

@@ -5,7 +5,7 @@ mod list;
 mod result;
 mod view;
 
-pub(crate) use admission::{FIRST_REQUEUE, start};
-pub(crate) use list::list;
+pub(crate) use admission::{FIRST_REQUEUE, Trigger, start, start_as};
+pub(crate) use list::{list, visible_environments};
 pub(crate) use result::result;
 pub(crate) use view::{authorised, get};

@@ -13,8 +13,15 @@ use crate::{
 pub struct IdempotentCall {
     /// Digest of the resolved intent.
     pub intent_sha256: Sha256Digest,
-    /// The object that it made.
+    /// The object that it made; of several, their ids with spaces between them.
     pub object_id: String,
+}
+
+impl IdempotentCall {
+    /// The first of the objects that it made.
+    pub fn first_object(&self) -> &str {
+        self.object_id.split(' ').next().unwrap_or_default()
+    }
 }
 
 fn read(row: &Row) -> Result<IdempotentCall> {

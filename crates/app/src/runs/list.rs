@@ -1,7 +1,7 @@
 //! Listing runs, filtered by grant.
 
 use pinhole_contract::{Cursor, ListScenarioRuns, RunList};
-use pinhole_core::{Actor, Authority, EnvironmentId, Error, Permission, Result, RunId};
+use pinhole_core::{Actor, Authority, EnvironmentId, Error, Permission, ProjectId, Result, RunId};
 
 use super::view::view_of;
 use crate::{App, unit::Unit};
@@ -30,7 +30,7 @@ pub(crate) async fn list(app: &App, actor: &Actor, command: ListScenarioRuns) ->
 }
 
 /// The environments that the actor's grants show; `None` for all of the project.
-async fn visible_environments(unit: &mut Unit, project: pinhole_core::ProjectId) -> Result<Option<Vec<EnvironmentId>>> {
+pub(crate) async fn visible_environments(unit: &mut Unit, project: ProjectId) -> Result<Option<Vec<EnvironmentId>>> {
     if matches!(unit.actor().authority, Authority::System) {
         return Ok(None);
     }

@@ -1,0 +1,86 @@
+//! The baseline path: a registered capture becomes a candidate, is reviewed, requested, decided and consumed into a
+//! catalog revision. Nothing here publishes.
+//!
+//! Every step is bound to exact digests, and each looks again at what the steps before it rested on. Only
+//! [`Unit::human_authority`](crate::Unit) lets anybody review or decide, whatever the grants.
+
+mod approval;
+mod candidate;
+mod catalog;
+mod consume;
+mod decide;
+mod policy;
+mod request;
+mod review;
+mod ticket;
+
+use std::collections::BTreeSet;
+
+use pinhole_core::{Error, Permission, ProjectId, Result, Role};
+use pinhole_receipt::{Predicate, Via, sign};
+use pinhole_store::Candidate;
+
+pub(crate) use self::{
+    approval::get as get_approval,
+    candidate::capture_visual,
+    catalog::{catalog_input, get_revision},
+    consume::consume,
+    decide::decide,
+    request::request,
+    review::review_visual,
+};
+pub use ticket::NewTicket;
+
+use crate::unit::Unit;
+
+/// Lets the actor through when it has `permission` in the environment of every candidate.
+///
+/// # Errors
+/// `not_found` when one of them is hidden from the actor, before any `permission_denied`.
+async fn authorise_environments(
+    unit: &mut Unit,
+    project: ProjectId,
+    candidates: &[Candidate],
+    permission: Permission,
+) -> Result<()> {
+    let environments: BTreeSet<_> = candidates.iter().map(|candidate| candidate.environment_id).collect();
+    for needed in [Permission::Read, permission] {
+        for environment in &environments {
+            unit.authorise(project, Some(*environment), needed).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses the candidates of other authors to everybody but an owner.
+async fn authorise_authorship(unit: &mut Unit, project: ProjectId, candidates: &[Candidate]) -> Result<()> {
+    let actor = unit.actor().principal;
+    if candidates.iter().all(|candidate| candidate.author == actor) {
+        return Ok(());
+    }
+    let grants = unit.grants_in(actor, project).await?;
+    let owns = |candidate: &Candidate| {
+        grants.iter().any(|grant| {
+            grant.role == Role::Owner && grant.environment_id.is_none_or(|id| id == candidate.environment_id)
+        })
+    };
+    if candidates.iter().all(|candidate| candidate.author == actor || owns(candidate)) {
+        return Ok(());
+    }
+    Err(Error::permission_denied("owner"))
+}
+
+/// The signed statement as it is stored and published: a DSSE envelope in JSON.
+fn signed(unit: &Unit, predicate: &impl Predicate) -> Result<String> {
+    let envelope = sign(&predicate.statement()?, unit.app().signer()?)?.to_bytes()?;
+    String::from_utf8(envelope).map_err(Error::internal)
+}
+
+/// The stored form of how a person's authority reached us; the same text as in signed statements.
+const fn via_text(via: Via) -> &'static str {
+    match via {
+        Via::Session => "session",
+        Via::Ticket => "ticket",
+        Via::LocalTicket => "local_ticket",
+    }
+}

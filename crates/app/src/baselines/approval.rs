@@ -1,0 +1,143 @@
+//! An approval as it is read, and whether what it rests on still holds.
+
+use std::fmt;
+
+use pinhole_contract::{ApprovalView, DecisionView, GetApproval};
+use pinhole_core::{Actor, ApprovalId, ApprovalItem, ApprovalState, CandidateState, Error, Permission, Result};
+use pinhole_store::{Approval, Candidate, Decision};
+use serde_json::json;
+
+use super::authorise_environments;
+use crate::{App, unit::Unit};
+
+/// An approval with its candidates, in the order of its items.
+pub(super) struct Requested {
+    pub(super) approval: Approval,
+    pub(super) candidates: Vec<Candidate>,
+}
+
+/// Why an open approval can be neither decided nor consumed any more.
+pub(super) enum Ended {
+    Expired,
+    /// What changed beneath it.
+    Superseded(String),
+}
+
+pub(crate) async fn get(app: &App, actor: &Actor, command: GetApproval) -> Result<ApprovalView> {
+    app.read(actor, "get_approval", move |unit, _| {
+        Box::pin(async move {
+            let requested = authorised(unit, command.approval_id, Permission::Read).await?;
+            approval_view(unit, requested.approval).await
+        })
+    })
+    .await
+}
+
+/// The approval, if the actor may see it and has `permission` in the environments of all its items.
+pub(super) async fn authorised(unit: &mut Unit, id: ApprovalId, permission: Permission) -> Result<Requested> {
+    let approval = unit.approval(id).await?.ok_or_else(Error::not_found)?;
+    let candidates = unit.candidates_of(id).await?;
+    if candidates.len() != approval.intent.items.len() {
+        return Err(Error::internal(format!("{id} has other candidates than items")));
+    }
+    authorise_environments(unit, approval.project_id, &candidates, permission).await?;
+    Ok(Requested { approval, candidates })
+}
+
+/// Looks whether a pending or approved request has ended without anybody having recorded it.
+pub(super) async fn ended(unit: &mut Unit, requested: &Requested) -> Result<Option<Ended>> {
+    let Requested { approval, candidates } = requested;
+    if approval.expires_at <= unit.now() {
+        return Ok(Some(Ended::Expired));
+    }
+    for (item, candidate) in approval.intent.items.iter().zip(candidates) {
+        if let Some(what) = changed(unit, item, candidate).await? {
+            return Ok(Some(Ended::Superseded(what)));
+        }
+    }
+    Ok(None)
+}
+
+async fn changed(unit: &mut Unit, item: &ApprovalItem, candidate: &Candidate) -> Result<Option<String>> {
+    if candidate.state != CandidateState::Ready {
+        return Ok(Some(format!("{} is {}", candidate.id, candidate.state)));
+    }
+    let newest = unit.newest_review(candidate.receipt_id).await?.map(|review| review.id);
+    if item.review.is_some() && item.review != newest {
+        return Ok(Some(format!("{} has been reviewed again", candidate.receipt_id)));
+    }
+    let current = unit.active_entry(candidate.project_id, &item.key).await?.map(|entry| entry.sha256);
+    if current != item.current_entry {
+        return Ok(Some(format!("{} has another entry now", item.key.path())));
+    }
+    Ok(None)
+}
+
+/// Records that an open approval has ended, and answers with the conflict to tell the caller. It is told as a value:
+/// an error would take the record back.
+pub(super) async fn end(unit: &mut Unit, approval: &Approval, ended: Ended) -> Result<Error> {
+    let state = match ended {
+        Ended::Expired => ApprovalState::Expired,
+        Ended::Superseded(_) => ApprovalState::Superseded,
+    };
+    move_on(unit, approval, state, None).await?;
+    let message = format!("the approval can be used no more: {ended}");
+    let detail = json!({ "state": state, "because": ended.to_string() });
+    let object = approval.id.to_string();
+    unit.audit(Some(approval.project_id), Some(object.clone()), detail.clone()).await?;
+    unit.event(&format!("approval.{state}"), approval.project_id, object, detail).await?;
+    Ok(Error::conflict(state.as_str(), message))
+}
+
+/// Writes the next version of an approval.
+pub(super) async fn move_on(
+    unit: &mut Unit,
+    approval: &Approval,
+    state: ApprovalState,
+    consumed_revision: Option<u32>,
+) -> Result<()> {
+    if unit.move_approval(approval.id, approval.version, state, consumed_revision).await? {
+        return Ok(());
+    }
+    // This transaction read the version itself, so only a concurrent one can have been faster.
+    Err(Error::transient("an approval changed beneath its transaction"))
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Expired => f.write_str("its lifetime has run out; request it again"),
+            Self::Superseded(what) => write!(f, "{what}; request it again"),
+        }
+    }
+}
+
+/// The approval with its decisions. One whose lifetime has run out is shown as expired, recorded or not.
+pub(super) async fn approval_view(unit: &mut Unit, approval: Approval) -> Result<ApprovalView> {
+    let decisions = unit.decisions_of(approval.id).await?.into_iter().map(decision_view).collect();
+    let open = matches!(approval.state, ApprovalState::Pending | ApprovalState::Approved);
+    let expired = open && approval.expires_at <= unit.now();
+    Ok(ApprovalView {
+        id: approval.id,
+        version: approval.version,
+        state: if expired { ApprovalState::Expired } else { approval.state },
+        intent: approval.intent,
+        intent_digest: approval.intent_sha256,
+        requested_by: approval.requested_by,
+        created_at: approval.created_at,
+        expires_at: approval.expires_at,
+        decisions,
+        consumed_revision: approval.consumed_revision,
+    })
+}
+
+fn decision_view(decision: Decision) -> DecisionView {
+    DecisionView {
+        id: decision.id,
+        outcome: decision.outcome,
+        reason: decision.reason,
+        principal: decision.principal_id,
+        via: decision.via,
+        created_at: decision.created_at,
+    }
+}

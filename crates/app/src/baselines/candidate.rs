@@ -1,0 +1,99 @@
+//! `capture_visual_baseline`: proposes a capture that the server registered. Nothing that a client says about a
+//! picture gets in here; the receipt's id is all it gives (R3).
+
+use pinhole_contract::{CandidateView, CaptureVisualBaseline};
+use pinhole_core::{
+    Actor, BaselineKey, BaselineKind, CandidateId, CandidateState, Error, LineName, Permission, ProjectId, Result,
+    RunState,
+};
+use pinhole_store::{Candidate, Receipt, Run};
+use serde_json::json;
+
+use crate::{App, idempotency::Keyed, runs, unit::Unit};
+
+pub(crate) async fn capture_visual(app: &App, actor: &Actor, command: CaptureVisualBaseline) -> Result<CandidateView> {
+    let command = &command;
+    app.write(actor, "capture_visual_baseline", move |unit, _| {
+        Box::pin(async move {
+            let receipt = unit.receipt(command.receipt_id).await?.ok_or_else(Error::not_found)?;
+            let run = runs::authorised(unit, receipt.run_id, Permission::BaselineWrite).await?;
+            let call = match unit.keyed(command.idempotency_key.as_ref(), command).await? {
+                Keyed::First(call) => call,
+                Keyed::Replay(id) => {
+                    unit.unaudited();
+                    let candidate = unit.candidate(id.parse()?).await?.ok_or_else(Error::not_found)?;
+                    return candidate_view(unit, candidate).await;
+                }
+            };
+            check_line(unit, run.pins.project, &command.line).await?;
+            check_evidence(&run, &receipt)?;
+            let candidate = Candidate {
+                id: CandidateId::from_uuid(unit.uuid()),
+                project_id: run.pins.project,
+                environment_id: run.pins.environment,
+                key: key_of(&run, &receipt, command.line.clone()),
+                receipt_id: receipt.id,
+                state: CandidateState::Ready,
+                author: unit.actor().principal,
+                created_at: unit.now(),
+            };
+            unit.insert_candidate(&candidate).await?;
+            unit.remember(call, candidate.id).await?;
+            let (project, id) = (candidate.project_id, candidate.id.to_string());
+            let detail = json!({ "key": candidate.key, "receipt": receipt.id, "capture": receipt.capture_sha256 });
+            unit.audit(Some(project), Some(id.clone()), detail).await?;
+            unit.event("candidate.ready", project, id, json!({ "candidate": candidate.id })).await?;
+            candidate_view(unit, candidate).await
+        })
+    })
+    .await
+}
+
+/// `main` is there from the beginning; every other line was forked.
+pub(super) async fn check_line(unit: &mut Unit, project: ProjectId, line: &LineName) -> Result<()> {
+    if *line == LineName::default() || unit.catalog_line(project, line).await?.is_some() {
+        return Ok(());
+    }
+    Err(Error::conflict("no_such_line", format!("the project has no line {line}: fork it first")))
+}
+
+fn check_evidence(run: &Run, receipt: &Receipt) -> Result<()> {
+    if run.trigger == "try" {
+        return Err(Error::conflict("reference_only", "a capture of a trial run is a reference and never a baseline"));
+    }
+    if run.state != RunState::Completed {
+        let message = format!("the run is {}: only captures of a completed run can become baselines", run.state);
+        return Err(Error::conflict("run_not_completed", message));
+    }
+    if !receipt.not_evidence.is_empty() {
+        return Err(Error::conflict("not_evidence", "the capture is not evidence: its receipt says why"));
+    }
+    Ok(())
+}
+
+fn key_of(run: &Run, receipt: &Receipt, line: LineName) -> BaselineKey {
+    BaselineKey {
+        line,
+        scenario: run.pins.scenario_slug.clone(),
+        environment: run.pins.environment_slug.clone(),
+        checkpoint: receipt.checkpoint.clone(),
+        profile: receipt.profile.clone(),
+        kind: BaselineKind::Visual,
+    }
+}
+
+async fn candidate_view(unit: &mut Unit, candidate: Candidate) -> Result<CandidateView> {
+    let receipt = unit.receipt(candidate.receipt_id).await?;
+    let receipt = receipt.ok_or_else(|| Error::internal("a candidate without its receipt"))?;
+    let current = unit.active_entry(candidate.project_id, &candidate.key).await?;
+    Ok(CandidateView {
+        id: candidate.id,
+        key: candidate.key,
+        receipt_id: receipt.id,
+        capture_digest: receipt.capture_sha256,
+        state: candidate.state,
+        current_entry: current.map(|entry| entry.sha256),
+        author: candidate.author,
+        created_at: candidate.created_at,
+    })
+}

@@ -1,0 +1,223 @@
+//! `consume_baseline_approval`: turns one approved intent into one catalog revision, once. All items go in or none, and
+//! the line moves only from the revision that the caller named.
+
+use std::collections::BTreeMap;
+
+use pinhole_contract::{ConsumeBaselineApproval, Materialized, MaterializedView};
+use pinhole_core::{
+    Actor, ApprovalItem, ApprovalState, BaselineEntryId, BaselineKey, CandidateState, EntryState, Error, Permission,
+    Result, Sha256Digest, canonical_json,
+};
+use pinhole_receipt::{
+    CatalogEntry, CatalogRevision as Statement, RevisionCause, RevisionContent, entries_digest, manifest,
+};
+use pinhole_store::{Approval, Candidate, CatalogRevision, Entry};
+use serde_json::json;
+
+use super::{
+    approval::{Requested, authorised, end, ended, move_on},
+    authorise_authorship,
+    catalog::{assemble, published_entries},
+    signed,
+};
+use crate::{
+    App,
+    idempotency::{Keyed, expect_version},
+    unit::Unit,
+};
+
+pub(crate) async fn consume(app: &App, actor: &Actor, command: ConsumeBaselineApproval) -> Result<MaterializedView> {
+    let command = &command;
+    let consumed = app.write(actor, "consume_baseline_approval", move |unit, _| {
+        Box::pin(async move {
+            let requested = authorised(unit, command.approval_id, Permission::BaselineWrite).await?;
+            let approval = &requested.approval;
+            authorise_authorship(unit, approval.project_id, &requested.candidates).await?;
+            if command.idempotency_key.is_some() && command.expected_version.is_none() {
+                return Err(Error::precondition_required("expected_version"));
+            }
+            let call = match unit.keyed(command.idempotency_key.as_ref(), command).await? {
+                Keyed::First(call) => call,
+                Keyed::Replay(_) => {
+                    unit.unaudited();
+                    return materialized(unit, approval, true).await.map(Ok);
+                }
+            };
+            let line = unit.catalog_line(approval.project_id, &approval.line).await?;
+            let head = line.as_ref().map_or(0, |line| line.head_revision);
+            expect_version(command.expected_version, head)?;
+            if let Some(refusal) = refuse(unit, command, &requested).await? {
+                return Ok(Err(refusal));
+            }
+            let previous = line.and_then(|line| line.head_sha256);
+            let revision = materialize(unit, &requested, head, previous).await?;
+            move_on(unit, approval, ApprovalState::Consumed, Some(revision.revision)).await?;
+            unit.remember(call, approval.id).await?;
+            record(unit, approval, &revision).await?;
+            let approval = unit.approval(approval.id).await?.ok_or_else(Error::not_found)?;
+            materialized(unit, &approval, false).await.map(Ok)
+        })
+    });
+    consumed.await.flatten()
+}
+
+/// Why this approval cannot be consumed; what ended it meanwhile is recorded.
+async fn refuse(unit: &mut Unit, command: &ConsumeBaselineApproval, requested: &Requested) -> Result<Option<Error>> {
+    let approval = &requested.approval;
+    if command.intent_digest != approval.intent_sha256 {
+        return Err(Error::conflict("other_intent", "the approval is for another intent: read it again"));
+    }
+    match approval.state {
+        ApprovalState::Approved => match ended(unit, requested).await? {
+            Some(ended) => end(unit, approval, ended).await.map(Some),
+            None => Ok(None),
+        },
+        state => Err(Error::conflict("not_approved", format!("the approval is {state}, not approved"))),
+    }
+}
+
+/// Writes entries and the signed revision, and moves the line.
+async fn materialize(
+    unit: &mut Unit,
+    requested: &Requested,
+    head: u32,
+    previous: Option<Sha256Digest>,
+) -> Result<CatalogRevision> {
+    let Requested { approval, candidates } = requested;
+    let (project, line, number) = (approval.project_id, &approval.line, head + 1);
+    let mut entries = published_entries(unit, project, line, head).await?;
+    let mut fresh = Vec::with_capacity(candidates.len());
+    for (item, candidate) in approval.intent.items.iter().zip(candidates) {
+        let entry = entry(unit, approval, item, candidate).await?;
+        entries.insert(entry.key.clone(), entry.clone());
+        fresh.push(entry);
+    }
+    let content = content(unit, approval, number, previous, &entries).await?;
+    // First of all writes, so that of two transactions the later one waits here and then starts anew.
+    if !unit.advance_catalog_line(project, line, head, content.digest()?).await? {
+        return Err(Error::transient("a catalog line moved beneath its transaction"));
+    }
+    for (entry, candidate) in fresh.into_iter().zip(candidates) {
+        unit.end_active_entry(project, &entry.key, EntryState::Superseded, number).await?;
+        insert_entry(unit, candidate, entry, number).await?;
+        if !unit.move_candidate(candidate.id, CandidateState::Ready, CandidateState::Consumed).await? {
+            return Err(Error::transient("a candidate changed beneath its transaction"));
+        }
+    }
+    let revision = sign(unit, approval, content).await?;
+    unit.insert_catalog_revision(&revision).await?;
+    Ok(revision)
+}
+
+async fn entry(
+    unit: &mut Unit,
+    approval: &Approval,
+    item: &ApprovalItem,
+    candidate: &Candidate,
+) -> Result<CatalogEntry> {
+    let receipt = unit.receipt(candidate.receipt_id).await?;
+    let receipt = receipt.ok_or_else(|| Error::internal("a candidate without its receipt"))?;
+    Ok(CatalogEntry {
+        id: BaselineEntryId::from_uuid(unit.uuid()),
+        key: item.key.clone(),
+        state: EntryState::Active,
+        capture_digest: item.capture_digest,
+        pixel_digest: receipt.pixel_digest,
+        render_digest: receipt.render_sha256,
+        rules_digest: receipt.rules_sha256,
+        receipt: receipt.id,
+        review: item.review,
+        approval: approval.id,
+    })
+}
+
+async fn content(
+    unit: &mut Unit,
+    approval: &Approval,
+    number: u32,
+    previous: Option<Sha256Digest>,
+    entries: &BTreeMap<BaselineKey, CatalogEntry>,
+) -> Result<RevisionContent> {
+    let project = unit.project(approval.project_id).await?;
+    let project = project.ok_or_else(|| Error::internal("an approval without its project"))?;
+    let entries: Vec<_> = entries.values().cloned().collect();
+    Ok(RevisionContent {
+        project: project.slug,
+        line: approval.line.clone(),
+        number,
+        previous_digest: previous,
+        entries_digest: entries_digest(&entries)?,
+        cause: RevisionCause::Consumed { approval: approval.id },
+        created_at: unit.now(),
+    })
+}
+
+async fn insert_entry(unit: &mut Unit, candidate: &Candidate, document: CatalogEntry, number: u32) -> Result<()> {
+    let bytes = canonical_json(&document)?;
+    let entry = Entry {
+        id: document.id,
+        project_id: candidate.project_id,
+        environment_id: candidate.environment_id,
+        key: document.key,
+        receipt_id: document.receipt,
+        approval_id: document.approval,
+        review_id: document.review,
+        sha256: Sha256Digest::of(&bytes),
+        document: String::from_utf8(bytes).map_err(Error::internal)?,
+        state: document.state,
+        since_revision: number,
+        until_revision: None,
+        created_at: unit.now(),
+    };
+    unit.insert_entry(&entry).await
+}
+
+/// Signs the revision together with the manifest of the tree that will be published for it.
+async fn sign(unit: &mut Unit, approval: &Approval, content: RevisionContent) -> Result<CatalogRevision> {
+    let input = assemble(unit, approval.project_id, content).await?;
+    let manifest_sha256 = manifest(&input)?;
+    let statement = Statement::new(input.revision, manifest_sha256)?;
+    let envelope = signed(unit, &statement)?;
+    let RevisionContent { line, number, previous_digest, cause, created_at, .. } = statement.revision;
+    Ok(CatalogRevision {
+        project_id: approval.project_id,
+        line,
+        revision: number,
+        previous_sha256: previous_digest,
+        sha256: statement.digest,
+        manifest_sha256,
+        cause: serde_json::to_value(cause).map_err(Error::internal)?,
+        envelope,
+        created_by: unit.actor().principal,
+        created_at,
+    })
+}
+
+async fn record(unit: &mut Unit, approval: &Approval, revision: &CatalogRevision) -> Result<()> {
+    let detail = json!({
+        "line": revision.line,
+        "revision": revision.revision,
+        "digest": revision.sha256,
+        "approval": approval.id,
+        "intent": approval.intent_sha256,
+    });
+    let object = approval.id.to_string();
+    unit.audit(Some(approval.project_id), Some(object.clone()), detail.clone()).await?;
+    unit.event("catalog.revision", approval.project_id, object, detail).await
+}
+
+/// What a consumed approval became, read again.
+async fn materialized(unit: &mut Unit, approval: &Approval, replayed: bool) -> Result<MaterializedView> {
+    let number = approval.consumed_revision.ok_or_else(|| Error::internal("a consumption without its revision"))?;
+    let revision = unit.catalog_revision(approval.project_id, &approval.line, number).await?;
+    let revision = revision.ok_or_else(|| Error::internal("a consumption without its revision"))?;
+    Ok(MaterializedView {
+        outcome: Materialized::Materialized,
+        approval_id: approval.id,
+        line: revision.line,
+        revision: number,
+        digest: revision.sha256,
+        entries: unit.count_entries_at(approval.project_id, &approval.line, number).await?,
+        replayed,
+    })
+}

@@ -1,0 +1,133 @@
+//! `decide_approval`: one person's yes or no to one version of one intent. A denial ends the request and changes nothing
+//! else.
+
+use pinhole_contract::{ApprovalView, DecideApproval};
+use pinhole_core::{Actor, ApprovalState, DecisionId, Error, Outcome, Permission, Result};
+use pinhole_receipt::{ApprovalDecision, Via};
+use pinhole_store::{Approval, Decision};
+use serde_json::json;
+
+use super::{
+    approval::{Requested, approval_view, authorised, end, ended, move_on},
+    policy::Policy,
+    signed, via_text,
+};
+use crate::{App, authority::DecisionClaim, idempotency::expect_version, unit::Unit};
+
+pub(crate) async fn decide(app: &App, actor: &Actor, command: DecideApproval) -> Result<ApprovalView> {
+    let command = &command;
+    let decided = app.write(actor, "decide_approval", move |unit, _| {
+        Box::pin(async move {
+            let requested = authorised(unit, command.approval_id, Permission::ApprovalDecide).await?;
+            let approval = &requested.approval;
+            let via = human_authority(unit, command, approval).await?;
+            expect_version(command.expected_version, approval.version)?;
+            if approval.state != ApprovalState::Pending {
+                let message = format!("the approval is {}: only a pending one can be decided", approval.state);
+                return Err(Error::conflict("not_pending", message));
+            }
+            if let Some(ended) = ended(unit, &requested).await? {
+                return Ok(Err(end(unit, approval, ended).await?));
+            }
+            let policy = Policy::at(approval.policy_revision)?;
+            let two_persons = check_persons(unit, &policy, &requested).await?;
+            let before = unit.decisions_of(approval.id).await?;
+            if before.iter().any(|decision| decision.principal_id == unit.actor().principal) {
+                return Err(Error::conflict("already_decided", "each person decides once"));
+            }
+            let decision = sign(unit, command, approval, (&policy, two_persons), via).await?;
+            unit.insert_decision(&decision).await?;
+            let approvals = 1 + before.iter().filter(|decision| decision.outcome == Outcome::Approve).count();
+            let state = match command.outcome {
+                Outcome::Deny => ApprovalState::Denied,
+                Outcome::Approve if approvals >= policy.quorum as usize => ApprovalState::Approved,
+                Outcome::Approve => ApprovalState::Pending,
+            };
+            move_on(unit, approval, state, None).await?;
+            record(unit, approval, &decision, state).await?;
+            let approval = unit.approval(approval.id).await?.ok_or_else(Error::not_found)?;
+            approval_view(unit, approval).await.map(Ok)
+        })
+    });
+    decided.await.flatten()
+}
+
+/// A ticket is for the version that the caller names, so that a stale one is told as stale and not as another's.
+async fn human_authority(unit: &mut Unit, command: &DecideApproval, approval: &Approval) -> Result<Via> {
+    let claim = DecisionClaim {
+        ticket: command.ticket.as_deref(),
+        object: approval.id.to_string(),
+        version: command.expected_version.unwrap_or(approval.version),
+        intent: approval.intent_sha256,
+        outcome: command.outcome.as_str(),
+        reason: &command.reason,
+    };
+    unit.human_authority(&claim).await
+}
+
+/// Refuses the requester and the authors where two persons are asked for; answers whether they were.
+async fn check_persons(unit: &mut Unit, policy: &Policy, requested: &Requested) -> Result<bool> {
+    let Requested { approval, candidates } = requested;
+    let two_persons = policy.two_persons(unit, approval.project_id).await?;
+    let decider = unit.actor().principal;
+    let involved = approval.requested_by == decider || candidates.iter().any(|candidate| candidate.author == decider);
+    if two_persons && involved {
+        return Err(Error::permission_denied("two_persons")
+            .with_message("not allowed: a requester or author does not decide where two persons are asked for"));
+    }
+    Ok(two_persons)
+}
+
+async fn sign(
+    unit: &mut Unit,
+    command: &DecideApproval,
+    approval: &Approval,
+    (policy, two_persons): (&Policy, bool),
+    via: Via,
+) -> Result<Decision> {
+    let project = unit.project(approval.project_id).await?;
+    let project = project.ok_or_else(|| Error::internal("an approval without its project"))?;
+    let actor = unit.actor().principal;
+    let decider = unit.principal(actor).await?.ok_or_else(Error::unauthenticated)?;
+    let statement = ApprovalDecision {
+        decision: DecisionId::from_uuid(unit.uuid()),
+        approval: approval.id,
+        version: approval.version,
+        project: project.slug,
+        intent: approval.intent.clone(),
+        intent_digest: approval.intent_sha256,
+        outcome: command.outcome,
+        reason: command.reason.clone(),
+        principal: decider.id,
+        publication_name: decider.name,
+        via,
+        two_persons,
+        quorum: policy.quorum,
+        decided_at: unit.now(),
+    };
+    Ok(Decision {
+        id: statement.decision,
+        approval_id: approval.id,
+        project_id: approval.project_id,
+        outcome: command.outcome,
+        reason: command.reason.clone(),
+        principal_id: statement.principal,
+        via: via_text(via).into(),
+        envelope: signed(unit, &statement)?,
+        created_at: unit.now(),
+    })
+}
+
+async fn record(unit: &mut Unit, approval: &Approval, decision: &Decision, state: ApprovalState) -> Result<()> {
+    let object = approval.id.to_string();
+    let detail = json!({
+        "decision": decision.id,
+        "outcome": decision.outcome,
+        "via": decision.via,
+        "version": approval.version,
+        "intent": approval.intent_sha256,
+        "state": state,
+    });
+    unit.audit(Some(approval.project_id), Some(object.clone()), detail.clone()).await?;
+    unit.event("approval.decided", approval.project_id, object, detail).await
+}

@@ -1,0 +1,174 @@
+//! `request_baseline_approval`: binds candidates, their reviews and the entries that they would replace into one intent,
+//! whose digest is what a person decides on.
+
+use std::collections::BTreeSet;
+
+use pinhole_contract::{ApprovalRequestItem, ApprovalView, RequestBaselineApproval};
+use pinhole_core::{
+    Actor, ApprovalId, ApprovalIntent, ApprovalItem, ApprovalState, CandidateState, Disposition, Error, Permission,
+    Result, ReviewId, Sha256Digest, canonical_json_digest,
+};
+use pinhole_store::{Approval, Candidate, Project};
+use serde_json::json;
+
+use super::{
+    approval::approval_view, authorise_authorship, authorise_environments, candidate::check_line, policy::Policy,
+};
+use crate::{App, idempotency::Keyed, unit::Unit};
+
+/// The most items in one request.
+const MAX_ITEMS: usize = 500;
+
+pub(crate) async fn request(app: &App, actor: &Actor, command: RequestBaselineApproval) -> Result<ApprovalView> {
+    check_shape(&command.items)?;
+    let command = &command;
+    app.write(actor, "request_baseline_approval", move |unit, _| {
+        Box::pin(async move {
+            let project = unit.authorised_project(&command.project, Permission::Read).await?;
+            let candidates = load(unit, &project, &command.items).await?;
+            let call = match unit.keyed(command.idempotency_key.as_ref(), command).await? {
+                Keyed::First(call) => call,
+                Keyed::Replay(id) => {
+                    unit.unaudited();
+                    let approval = unit.approval(id.parse()?).await?.ok_or_else(Error::not_found)?;
+                    return approval_view(unit, approval).await;
+                }
+            };
+            check_line(unit, project.id, &command.line).await?;
+            check_remote(unit, command).await?;
+            let approval = approval(unit, &project, command, &candidates).await?;
+            unit.insert_approval(&approval).await?;
+            unit.remember(call, approval.id).await?;
+            let (object, detail) = (approval.id.to_string(), json!({ "intent": approval.intent_sha256 }));
+            unit.audit(Some(project.id), Some(object.clone()), detail.clone()).await?;
+            unit.event("approval.requested", project.id, object, detail).await?;
+            approval_view(unit, approval).await
+        })
+    })
+    .await
+}
+
+fn check_shape(items: &[ApprovalRequestItem]) -> Result<()> {
+    if items.is_empty() || items.len() > MAX_ITEMS {
+        return Err(Error::invalid("items", format!("expected 1 to {MAX_ITEMS} items")));
+    }
+    let mut seen = BTreeSet::new();
+    match items.iter().position(|item| !seen.insert(item.candidate_id)) {
+        Some(index) => Err(Error::invalid(format!("items[{index}].candidate_id"), "expected different candidates")),
+        None => Ok(()),
+    }
+}
+
+/// The candidates in the order of the items, if the actor may request them.
+async fn load(unit: &mut Unit, project: &Project, items: &[ApprovalRequestItem]) -> Result<Vec<Candidate>> {
+    let mut candidates = Vec::with_capacity(items.len());
+    for item in items {
+        let found = unit.candidate(item.candidate_id).await?;
+        // One of another project looks like none at all.
+        candidates.push(found.filter(|found| found.project_id == project.id).ok_or_else(Error::not_found)?);
+    }
+    authorise_environments(unit, project.id, &candidates, Permission::BaselineWrite).await?;
+    authorise_authorship(unit, project.id, &candidates).await?;
+    Ok(candidates)
+}
+
+async fn check_remote(unit: &mut Unit, command: &RequestBaselineApproval) -> Result<()> {
+    let Some(publication) = &command.publication else { return Ok(()) };
+    match unit.remote_by_slug(&publication.remote).await? {
+        Some(_) => Ok(()),
+        None => {
+            let message = format!("there is no remote {}: an administrator has to add it", publication.remote);
+            Err(Error::conflict("no_such_remote", message))
+        }
+    }
+}
+
+async fn approval(
+    unit: &mut Unit,
+    project: &Project,
+    command: &RequestBaselineApproval,
+    candidates: &[Candidate],
+) -> Result<Approval> {
+    let mut items = Vec::with_capacity(candidates.len());
+    for (index, (candidate, item)) in candidates.iter().zip(&command.items).enumerate() {
+        items.push(resolve(unit, command, candidate, item.review_id).await.map_err(|e| at(index, e))?);
+    }
+    items.sort_by(|a, b| a.key.cmp(&b.key));
+    if let Some((one, _)) = items.iter().zip(items.iter().skip(1)).find(|(a, b)| a.key == b.key) {
+        let message = format!("two items are for {}: an approval has one for each key", one.key.path());
+        return Err(Error::conflict("same_key", message));
+    }
+    let policy = Policy::present();
+    let intent = ApprovalIntent {
+        items,
+        line: command.line.clone(),
+        policy_revision: policy.revision,
+        release_label: command.release_label.clone(),
+        publication: command.publication.clone(),
+    };
+    Ok(Approval {
+        id: ApprovalId::from_uuid(unit.uuid()),
+        project_id: project.id,
+        line: command.line.clone(),
+        version: 1,
+        state: ApprovalState::Pending,
+        intent_sha256: canonical_json_digest(&intent)?,
+        intent,
+        policy_revision: policy.revision,
+        requested_by: unit.actor().principal,
+        created_at: unit.now(),
+        expires_at: unit.now().plus(policy.lifetime),
+        consumed_revision: None,
+    })
+}
+
+/// Names the item in what is told about it.
+fn at(index: usize, error: Error) -> Error {
+    let message = format!("items[{index}]: {}", error.message());
+    error.with_message(message)
+}
+
+/// One item as it is decided on: a ready candidate with its newest, accepting review.
+async fn resolve(
+    unit: &mut Unit,
+    command: &RequestBaselineApproval,
+    candidate: &Candidate,
+    review: ReviewId,
+) -> Result<ApprovalItem> {
+    if candidate.state != CandidateState::Ready {
+        return Err(Error::conflict("candidate_not_ready", format!("the candidate is {}", candidate.state)));
+    }
+    if candidate.key.line != command.line {
+        let message = format!("the candidate is for line {}, the request for {}", candidate.key.line, command.line);
+        return Err(Error::conflict("other_line", message));
+    }
+    let capture_digest = check_review(unit, candidate, review).await?;
+    let current = unit.active_entry(candidate.project_id, &candidate.key).await?;
+    Ok(ApprovalItem {
+        key: candidate.key.clone(),
+        candidate: candidate.id,
+        capture_digest,
+        review: Some(review),
+        current_entry: current.map(|entry| entry.sha256),
+    })
+}
+
+/// The digest of the picture that `id` accepts, when that is the candidate's and nothing newer was said about it.
+async fn check_review(unit: &mut Unit, candidate: &Candidate, id: ReviewId) -> Result<Sha256Digest> {
+    let review = unit.review(id).await?.filter(|review| review.project_id == candidate.project_id);
+    let review = review.ok_or_else(Error::not_found)?;
+    let receipt = unit.receipt(candidate.receipt_id).await?;
+    let receipt = receipt.ok_or_else(|| Error::internal("a candidate without its receipt"))?;
+    let seen = (review.receipt_id, review.capture_sha256, review.render_sha256, review.rules_sha256);
+    if seen != (receipt.id, receipt.capture_sha256, receipt.render_sha256, receipt.rules_sha256) {
+        return Err(Error::conflict("other_capture", "the review is of another capture than the candidate"));
+    }
+    let newest = unit.newest_review(receipt.id).await?;
+    if newest.is_some_and(|newest| newest.id != review.id) {
+        return Err(Error::conflict("review_not_newest", "the capture has been reviewed again since"));
+    }
+    if review.disposition != Disposition::Accept {
+        return Err(Error::conflict("not_accepted", "the review rejects the capture"));
+    }
+    Ok(receipt.capture_sha256)
+}
