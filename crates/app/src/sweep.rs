@@ -1,5 +1,5 @@
-//! The sweeper: brings every unfinished cell on whose time has come. It is what makes lost jobs and lost workers
-//! harmless, so it rests on domain rows alone.
+//! The sweeper: brings every unfinished cell and publication on whose time has come. It is what makes lost jobs and
+//! lost workers harmless, so it rests on domain rows alone.
 
 use std::time::Duration;
 
@@ -10,7 +10,8 @@ use pinhole_store::Cell;
 use crate::{App, capture::MAX_ATTEMPTS, runs::FIRST_REQUEUE};
 
 impl App {
-    /// Looks once at every cell that is due, at most 100 of them. Any number of sweepers may run at the same time.
+    /// Looks once at every cell and publication that is due, at most 100 of each. Any number of sweepers may run at the
+    /// same time.
     ///
     /// # Errors
     /// Those of the database; the next sweep goes on where this one stopped.
@@ -24,7 +25,7 @@ impl App {
                 _ => self.queue_again(cell).await?,
             }
         }
-        Ok(due.len())
+        Ok(due.len() + self.sweep_publications().await?)
     }
 
     /// Takes a cell from a worker whose lease ran out.

@@ -72,6 +72,9 @@ pub struct PublicationView {
     /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Timestamp>,
+    /// True when an earlier call with the same key made it.
+    #[serde(default)]
+    pub replayed: bool,
 }
 
 /// One attempt of a publication.

@@ -1,0 +1,244 @@
+//! Taking a publication: the lease, and everything that its worker needs to make the same commit as any worker before
+//! it. Which markers the tree holds is fixed when the attempt is first taken, so that later publications change nothing.
+
+use std::collections::BTreeMap;
+
+use pinhole_core::{
+    ClaimToken, Error, LineName, PublicationId, PublicationState, Result, Sha256Digest, Slug, Timestamp,
+};
+use pinhole_receipt::{CatalogInput, PublicationMarker, render};
+use pinhole_store::{Project, Publication, PublicationAttempt, Remote};
+use serde_json::json;
+
+use super::{
+    MAX_TRIES,
+    end::{End, end},
+    head::{Head, present_attempt, resolve},
+    is_over,
+    steps::spent,
+};
+use crate::{App, baselines::catalog_input, unit::Unit};
+
+/// How many commits of earlier attempts are looked for at most.
+const MAX_KNOWN_COMMITS: usize = 100;
+
+/// The right to work on a publication, for as long as it is renewed.
+#[derive(Clone, Copy, Debug)]
+pub struct PublicationLease {
+    /// The publication.
+    pub publication: PublicationId,
+    /// The token that every write carries.
+    pub token: ClaimToken,
+    /// Which attempt it is, from 1.
+    pub attempt: u32,
+}
+
+/// A claimed publication with everything that its worker needs.
+#[derive(Clone, Debug)]
+pub struct PublicationWork {
+    /// The lease.
+    pub lease: PublicationLease,
+    /// Where the remote is.
+    pub remote_url: String,
+    /// The remote's slug.
+    pub remote: Slug,
+    /// The branch, without `refs/heads/`.
+    pub branch: LineName,
+    /// Where the branch shall be; `None` when it shall not exist.
+    pub expected_head: Option<String>,
+    /// Commits that earlier tries may have pushed, the newest first, at most 100.
+    pub known_commits: Vec<String>,
+    /// The complete catalog: paths and bytes.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// SHA-256 of this publication's marker file.
+    pub marker: Sha256Digest,
+    /// The commit's message with its trailers.
+    pub message: String,
+    /// The commit's date: when the publication was asked for.
+    pub committed_at: Timestamp,
+    /// The project's slug.
+    pub project: Slug,
+    /// The catalog line.
+    pub line: LineName,
+    /// The revision's number.
+    pub revision: u32,
+    /// The revision's digest.
+    pub digest: Sha256Digest,
+}
+
+/// A publication that was taken, before its tree is rendered.
+struct Taken {
+    publication: Publication,
+    lease: PublicationLease,
+    started_at: Timestamp,
+    expected_head: Option<String>,
+}
+
+/// What a tree is rendered from.
+struct Loaded {
+    project: Project,
+    remote: Remote,
+    attempts: Vec<PublicationAttempt>,
+    input: CatalogInput,
+}
+
+impl App {
+    /// Takes a publication; `None` when it is not to be had: another worker has it, it waits for another publication,
+    /// or it has ended.
+    ///
+    /// # Errors
+    /// Those of the database; `internal` when the tree cannot be rendered, and then it is tried again later.
+    pub async fn claim_publication(&self, id: PublicationId) -> Result<Option<PublicationWork>> {
+        let Some(taken) = self.take_publication(id).await? else { return Ok(None) };
+        match self.prepare_publication(&taken).await {
+            Ok(work) => Ok(Some(work)),
+            Err(error) => {
+                let why = "the catalog could not be rendered: the server's log says why";
+                self.retry_publication(&taken.lease, why).await?;
+                Err(error)
+            }
+        }
+    }
+
+    async fn take_publication(&self, id: PublicationId) -> Result<Option<Taken>> {
+        self.bookkeeping("claim_publication", move |unit, _| {
+            Box::pin(async move {
+                let publication = unit.publication(id).await?.ok_or_else(Error::not_found)?;
+                let taken = publication.claim_token.is_some() && publication.due_at >= unit.now();
+                if taken || is_over(publication.state) {
+                    return Ok(None);
+                }
+                if publication.tries >= MAX_TRIES {
+                    let last = publication.detail.as_deref().unwrap_or("no worker came to an end");
+                    end(unit, &publication, spent(last)).await?;
+                    return Ok(None);
+                }
+                let attempt = present_attempt(unit, &publication).await?;
+                match resolve(unit, &publication, &attempt).await? {
+                    Head::At(head) => take(unit, publication, attempt, head).await,
+                    Head::Never(why) => {
+                        end(unit, &publication, End::unpublished(PublicationState::Conflict, why)).await?;
+                        Ok(None)
+                    }
+                    // The end of the other one queues a job for this one; the sweeper looks now and then as well.
+                    Head::Wait => Ok(None),
+                }
+            })
+        })
+        .await
+    }
+
+    async fn prepare_publication(&self, taken: &Taken) -> Result<PublicationWork> {
+        let loaded = self
+            .read(&self.system_actor(), "prepare_publication", move |unit, _| {
+                Box::pin(async move { load(unit, taken).await })
+            })
+            .await?;
+        let Loaded { project, remote, attempts, input } = loaded;
+        let digest = input.revision.digest()?;
+        let rendered = tokio::task::spawn_blocking(move || render(&input)).await;
+        let files = rendered.map_err(Error::internal)??.files;
+        let Publication { id, line, revision, branch, created_at, .. } = taken.publication.clone();
+        let marker = files.get(&format!("publications/{id}.json"));
+        let marker = marker.ok_or_else(|| Error::internal("a rendered tree without its own marker"))?;
+        Ok(PublicationWork {
+            lease: taken.lease,
+            remote_url: remote.url,
+            remote: remote.slug,
+            branch,
+            expected_head: taken.expected_head.clone(),
+            known_commits: known_commits(attempts),
+            marker: Sha256Digest::of(marker),
+            files,
+            message: message(id, &project.slug, &line, revision, digest),
+            committed_at: created_at,
+            project: project.slug,
+            line,
+            revision,
+            digest,
+        })
+    }
+}
+
+/// Gives the publication a lease. The first worker of an attempt begins it.
+async fn take(
+    unit: &mut Unit,
+    before: Publication,
+    mut attempt: PublicationAttempt,
+    expected_head: Option<String>,
+) -> Result<Option<Taken>> {
+    let mut after = Publication {
+        claim_token: Some(ClaimToken::from_uuid(unit.uuid())),
+        due_at: unit.now().plus(unit.app().settings().lease),
+        tries: before.tries + 1,
+        ..before.clone()
+    };
+    if before.state == PublicationState::Queued {
+        after.state = PublicationState::Committing;
+        after.version += 1;
+        attempt.started_at = unit.now();
+        unit.save_publication_attempt(&attempt).await?;
+        let detail = json!({ "state": after.state, "attempt": attempt.attempt, "expected_head": expected_head });
+        unit.audit(Some(after.project_id), Some(after.id.to_string()), detail).await?;
+    }
+    if !unit.save_publication(&before, &after).await? {
+        return Ok(None);
+    }
+    let lease =
+        after.claim_token.map(|token| PublicationLease { publication: after.id, token, attempt: after.attempt });
+    Ok(lease.map(|lease| Taken { publication: after, lease, started_at: attempt.started_at, expected_head }))
+}
+
+async fn load(unit: &mut Unit, taken: &Taken) -> Result<Loaded> {
+    let Publication { id, project_id, line, revision, remote_id, .. } = &taken.publication;
+    let project = unit.project(*project_id).await?;
+    let project = project.ok_or_else(|| Error::internal("a publication without its project"))?;
+    let remote = unit.remote(*remote_id).await?;
+    let remote = remote.ok_or_else(|| Error::internal("a publication without its remote"))?;
+    let mut input = catalog_input(unit, *project_id, line, *revision).await?;
+    input.publications = markers(unit, taken, &project).await?;
+    let attempts = unit.publication_attempts(*id).await?;
+    Ok(Loaded { project, remote, attempts, input })
+}
+
+/// The markers of what had been published to the branch when the attempt began, and this one's own.
+async fn markers(unit: &mut Unit, taken: &Taken, project: &Project) -> Result<Vec<PublicationMarker>> {
+    let own = &taken.publication;
+    let mut publications = unit.published_to_branch(own.remote_id, &own.branch, taken.started_at).await?;
+    publications.retain(|other| {
+        let of_line = other.project_id == own.project_id && other.line == own.line;
+        of_line && other.revision <= own.revision && other.id != own.id
+    });
+    publications.push(own.clone());
+    let revisions = unit.catalog_revisions_to(own.project_id, &own.line, own.revision).await?;
+    let digests: BTreeMap<_, _> = revisions.into_iter().map(|found| (found.revision, found.sha256)).collect();
+    let marker = |publication: Publication| {
+        let digest = digests.get(&publication.revision).copied();
+        Ok(PublicationMarker {
+            publication: publication.id,
+            project: project.slug.clone(),
+            line: publication.line,
+            revision: publication.revision,
+            digest: digest.ok_or_else(|| Error::internal("a publication without its revision"))?,
+        })
+    };
+    publications.into_iter().map(marker).collect()
+}
+
+/// Commits of this attempt and the ones before, each once, the newest first.
+fn known_commits(attempts: Vec<PublicationAttempt>) -> Vec<String> {
+    let mut known = Vec::new();
+    for commit in attempts.into_iter().rev().filter_map(|attempt| attempt.commit_id) {
+        if !known.contains(&commit) && known.len() < MAX_KNOWN_COMMITS {
+            known.push(commit);
+        }
+    }
+    known
+}
+
+fn message(id: PublicationId, project: &Slug, line: &LineName, revision: u32, digest: Sha256Digest) -> String {
+    format!(
+        "Publish catalog {project} {line} {revision}\n\n\
+         Publication-Id: {id}\nCatalog-Revision: {revision}\nCatalog-Digest: {digest}\n"
+    )
+}

@@ -1,0 +1,75 @@
+//! The last step: what was read back from the branch is compared with what was rendered, and only then the publication
+//! is published and its receipt signed.
+
+use std::collections::BTreeMap;
+
+use pinhole_core::{Error, PublicationState, Result, Sha256Digest};
+use pinhole_receipt::{Predicate as _, PublicationReceipt, sign};
+
+use super::{
+    PublicationWork,
+    end::{End, end},
+    steps::held,
+};
+use crate::{App, unit::Unit};
+
+impl App {
+    /// Publishes: `files` are the SHA-256 of the catalog's files as they were read back from the branch at `commit`.
+    /// When they are others than the rendered ones, it ends in conflict instead. False when the lease is lost.
+    ///
+    /// # Errors
+    /// Those of the database; `internal` in a process that has no statement key.
+    pub async fn confirm_publication(
+        &self,
+        work: &PublicationWork,
+        commit: &str,
+        files: &BTreeMap<String, Sha256Digest>,
+    ) -> Result<bool> {
+        let difference = &difference(work, files);
+        self.bookkeeping("confirm_publication", move |unit, _| {
+            Box::pin(async move {
+                let Some(before) = held(unit, &work.lease).await? else { return Ok(false) };
+                let outcome = match difference {
+                    None => End {
+                        state: PublicationState::Published,
+                        why: None,
+                        receipt: Some(receipt(unit, work, commit)?),
+                    },
+                    Some(path) => {
+                        let why = format!("the branch holds this publication at {commit}, but not the same {path}");
+                        End::unpublished(PublicationState::Conflict, why)
+                    }
+                };
+                end(unit, &before, outcome).await
+            })
+        })
+        .await
+    }
+}
+
+/// The first path at which the branch differs from what was rendered. Of the markers only this publication's own
+/// counts: an earlier attempt, or a rewritten history, may hold others.
+fn difference(work: &PublicationWork, found: &BTreeMap<String, Sha256Digest>) -> Option<String> {
+    let own = format!("publications/{}.json", work.lease.publication);
+    let counts = |path: &str| path == own || !path.starts_with("publications/");
+    let rendered = work.files.iter().filter(|(path, _)| counts(path));
+    let mut different = rendered.filter(|(path, bytes)| found.get(*path) != Some(&Sha256Digest::of(bytes)));
+    let foreign = || found.keys().find(|path| counts(path) && !work.files.contains_key(*path));
+    different.next().map(|(path, _)| path).or_else(foreign).cloned()
+}
+
+fn receipt(unit: &Unit, work: &PublicationWork, commit: &str) -> Result<String> {
+    let receipt = PublicationReceipt {
+        publication: work.lease.publication,
+        project: work.project.clone(),
+        line: work.line.clone(),
+        revision: work.revision,
+        digest: work.digest,
+        remote: work.remote.clone(),
+        branch: work.branch.clone(),
+        commit: commit.to_owned(),
+        read_back_at: unit.now(),
+    };
+    let envelope = sign(&receipt.statement()?, unit.app().signer()?)?.to_bytes()?;
+    String::from_utf8(envelope).map_err(Error::internal)
+}

@@ -1,0 +1,65 @@
+//! The end of an attempt, whatever it is: row, audit row, event, and the publications that waited for it.
+
+use std::time::Duration;
+
+use pinhole_contract::ExpectedHead;
+use pinhole_core::{Error, PublicationState, Result};
+use pinhole_jobs::PublishJob;
+use pinhole_store::Publication;
+use serde_json::json;
+
+use super::head::present_attempt;
+use crate::unit::Unit;
+
+/// How an attempt ends.
+pub(super) struct End {
+    pub(super) state: PublicationState,
+    pub(super) why: Option<String>,
+    pub(super) receipt: Option<String>,
+}
+
+impl End {
+    pub(super) fn unpublished(state: PublicationState, why: impl Into<String>) -> Self {
+        Self { state, why: Some(why.into()), receipt: None }
+    }
+}
+
+/// Ends the present attempt of `before`; false when somebody else has changed it.
+pub(super) async fn end(unit: &mut Unit, before: &Publication, end: End) -> Result<bool> {
+    let now = unit.now();
+    let after = Publication {
+        state: end.state,
+        version: before.version + 1,
+        claim_token: None,
+        detail: end.why.clone(),
+        receipt: end.receipt,
+        finished_at: Some(now),
+        ..before.clone()
+    };
+    if !unit.save_publication(before, &after).await? {
+        return Ok(false);
+    }
+    let mut attempt = present_attempt(unit, &after).await?;
+    attempt.outcome = Some(end.state.to_string());
+    attempt.detail = end.why;
+    attempt.ended_at = Some(now);
+    unit.save_publication_attempt(&attempt).await?;
+    let detail = json!({ "state": end.state, "attempt": attempt.attempt, "commit": attempt.commit_id });
+    unit.audit(Some(after.project_id), Some(after.id.to_string()), detail).await?;
+    let payload = json!({ "publication": after.id, "state": after.state });
+    unit.event(&format!("publication.{}", after.state), after.project_id, after.id.to_string(), payload).await?;
+    wake_waiting(unit, &after, attempt.commit_id).await?;
+    Ok(true)
+}
+
+/// Queues the jobs of the publications that waited for this one; each finds out for itself what that means.
+async fn wake_waiting(unit: &mut Unit, ended: &Publication, commit: Option<String>) -> Result<()> {
+    let heads = [Some(ExpectedHead::After(ended.id)), commit.map(|commit| ExpectedHead::Commit(Some(commit)))];
+    for head in heads.into_iter().flatten() {
+        let head = serde_json::to_value(head).map_err(Error::internal)?;
+        for waiting in unit.publications_waiting_for(ended.remote_id, &ended.branch, &head).await? {
+            unit.enqueue(&PublishJob { publication: waiting.id }, Duration::ZERO).await?;
+        }
+    }
+    Ok(())
+}

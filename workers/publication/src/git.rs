@@ -1,0 +1,119 @@
+//! One publication's Git operations, each in a child, with their answers in the words of the worker.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use pinhole_app::PublicationWork;
+use pinhole_core::{Result, Sha256Digest};
+use pinhole_gitcat::{
+    Author, CommitId, Credentials, Draft, FailureKind, GitAnswer, GitRequest, Marker, Operation, PushOutcome,
+};
+
+use crate::{PublicationSettings, child::ask, helper::HelperRequest, scratch::Scratch};
+
+/// Author and committer of every publication. The address is one that can belong to nobody (RFC 2606).
+const AUTHOR_NAME: &str = "Pinhole";
+const AUTHOR_EMAIL: &str = "catalog@pinhole.invalid";
+
+/// A failed operation.
+pub(crate) struct GitFailure {
+    /// Whether trying again may help.
+    pub(crate) passing: bool,
+    /// Why.
+    pub(crate) why: String,
+}
+
+/// What a look at the branch found.
+pub(crate) struct Seen {
+    /// Its head.
+    pub(crate) head: Option<CommitId>,
+    /// Where the publication is on it.
+    pub(crate) found: Option<Marker>,
+}
+
+/// The operations of one try.
+pub(crate) struct Git<'a> {
+    settings: &'a PublicationSettings,
+    work: &'a PublicationWork,
+    scratch: Scratch,
+    expected_head: Option<CommitId>,
+}
+
+impl<'a> Git<'a> {
+    pub(crate) fn new(settings: &'a PublicationSettings, work: &'a PublicationWork) -> Result<Self> {
+        let expected_head = work.expected_head.as_deref().map(str::parse).transpose()?;
+        Ok(Self { settings, work, scratch: Scratch::new(&settings.scratch)?, expected_head })
+    }
+
+    pub(crate) fn expected_head(&self) -> Option<CommitId> {
+        self.expected_head
+    }
+
+    /// Looks at the branch; `pushed` is a commit of this try.
+    pub(crate) async fn look(&self, pushed: Option<CommitId>) -> Result<Seen, GitFailure> {
+        let known = self.work.known_commits.iter().filter_map(|commit| commit.parse().ok());
+        let known_commits = pushed.into_iter().chain(known).take(100).collect();
+        let marker = self.work.lease.publication;
+        match self.ask(Operation::Look { marker, known_commits }, self.scratch.work()).await? {
+            GitAnswer::Look { head, found } => Ok(Seen { head, found }),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Makes the commit; the same one whenever it is made.
+    pub(crate) async fn commit(&self) -> Result<CommitId, GitFailure> {
+        let files = self.work.files.iter().map(|(path, bytes)| (path.clone(), STANDARD.encode(bytes))).collect();
+        let draft = Draft {
+            expected_head: self.expected_head,
+            files,
+            message: self.work.message.clone(),
+            author: Author { name: AUTHOR_NAME.into(), email: AUTHOR_EMAIL.into() },
+            at_s: self.work.committed_at.as_micros() / 1_000_000,
+        };
+        match self.ask(Operation::Commit(draft), self.scratch.work()).await? {
+            GitAnswer::Committed { commit } => Ok(commit),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    pub(crate) async fn push(&self, commit: CommitId) -> Result<PushOutcome, GitFailure> {
+        let operation = Operation::Push { commit, expected_head: self.expected_head };
+        match self.ask(operation, self.scratch.work()).await? {
+            GitAnswer::Push { outcome } => Ok(outcome),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Reads the catalog's files at `commit` from the remote; `None` when the branch does not hold it.
+    pub(crate) async fn read_back(
+        &self,
+        commit: CommitId,
+    ) -> Result<Option<BTreeMap<String, Sha256Digest>>, GitFailure> {
+        match self.ask(Operation::ReadBack { commit }, self.scratch.read_back()).await? {
+            GitAnswer::ReadBack { on_branch, files, .. } => Ok(on_branch.then_some(files)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn ask(&self, operation: Operation, scratch: PathBuf) -> Result<GitAnswer, GitFailure> {
+        let commit_key = matches!(operation, Operation::Commit(_)).then(|| self.settings.commit_key.clone());
+        let git = GitRequest {
+            url: self.work.remote_url.clone(),
+            credentials: Credentials::None,
+            branch: self.work.branch.clone(),
+            scratch,
+            operation,
+        };
+        let deadline_ms = u64::try_from(self.settings.deadline.as_millis()).unwrap_or(u64::MAX);
+        match ask(self.settings, &HelperRequest { commit_key, deadline_ms, git }).await {
+            // A configuration may be put right meanwhile, and every try has a scratch repository of its own.
+            GitAnswer::Failed { kind, why } => Err(GitFailure { passing: kind != FailureKind::Invalid, why }),
+            answer => Ok(answer),
+        }
+    }
+}
+
+fn unexpected(answer: &GitAnswer) -> GitFailure {
+    tracing::error!(?answer, "the Git process answered another question");
+    GitFailure { passing: false, why: "the Git process answered another question: is it of this version?".into() }
+}
