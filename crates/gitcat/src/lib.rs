@@ -7,6 +7,7 @@
 
 mod failure;
 mod history;
+mod local;
 mod process;
 mod push;
 mod remote;
@@ -16,6 +17,7 @@ mod tests;
 mod tree;
 mod wire;
 
+pub use local::{checkout, create};
 pub use sign::CommitKey;
 pub use wire::{
     Author, CommitId, Credentials, Draft, FailureKind, GitAnswer, GitRequest, Marker, Operation, PushOutcome,
