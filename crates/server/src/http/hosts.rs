@@ -83,8 +83,7 @@ mod tests {
     use super::*;
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
-        let pair = |(name, value): &(_, _)| (HeaderName::from_static(name), HeaderValue::from_static(value));
-        pairs.iter().map(pair).collect()
+        pairs.iter().map(|&(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value))).collect()
     }
 
     #[test]
