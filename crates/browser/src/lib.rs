@@ -19,6 +19,7 @@ mod navigate;
 mod picture;
 mod popups;
 mod process;
+mod requests;
 mod settle;
 mod tab;
 mod watch;

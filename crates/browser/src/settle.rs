@@ -9,7 +9,6 @@ use crate::{
     act::remaining,
     check::await_condition,
     error::Fault,
-    hosts::without_query,
     tab::{AskError, Tab},
 };
 
@@ -97,14 +96,13 @@ async fn await_network(tab: &Tab, care: Care, until: Instant) -> Vec<String> {
 fn network_problem(tab: &Tab, care: Care) -> Option<(String, Duration)> {
     let network = tab.watch.network();
     if network.pending > 0 {
-        let example = network.example.as_deref().map(without_query).unwrap_or_default();
+        let example = network.example.unwrap_or_default();
         return Some((format!("{} requests pending, such as {example}", network.pending), Duration::from_millis(100)));
     }
-    let quiet = match care {
-        Care::Quick => return None,
-        Care::Full if network.scripted => SCRIPT_QUIET.saturating_sub(network.script_idle),
+    let quiet = match (care, network.script_idle) {
+        (Care::Full, Some(idle)) => SCRIPT_QUIET.saturating_sub(idle),
         // The document's own quiet covers what pictures and styles may still bring.
-        Care::Full => Duration::ZERO,
+        _ => Duration::ZERO,
     };
-    (!quiet.is_zero()).then(|| ("requests came until the end".into(), quiet))
+    (!quiet.is_zero()).then(|| ("scripts made requests until the end".into(), quiet))
 }

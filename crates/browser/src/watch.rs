@@ -1,11 +1,7 @@
 //! What is known of a page from its events alone: loading, requests under way, the main document's answer, console
 //! messages, and faults that end the cell. It answers dialogs and lets new workers run, and does nothing else.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chromiumoxide::cdp::{
     browser_protocol::{emulation::SetUserAgentOverrideParams, page::HandleJavaScriptDialogParams},
@@ -21,17 +17,18 @@ use crate::{
     console::Console,
     error::Fault,
     hosts::Hosts,
+    requests::{Network, Requests},
 };
 
 /// A page that asks more often is stuck in a loop of dialogs.
 const MAX_DIALOGS: u32 = 10;
 
 /// The main document's answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Document {
-    pub(crate) loader: String,
+#[derive(Debug, Default)]
+struct Document {
+    loader: String,
     /// Absent for documents that came without HTTP, such as `about:blank`.
-    pub(crate) status: Option<u16>,
+    status: Option<u16>,
 }
 
 #[derive(Default)]
@@ -45,25 +42,10 @@ struct State {
     loaded: bool,
     /// The main frame has begun to load something else.
     loading: bool,
-    requests: HashMap<String, Request>,
-    /// When the last request of a script ended, if the document made one.
-    script_request_ended: Option<Instant>,
-    failed_fonts: u32,
+    requests: Requests,
     dialogs: u32,
     fault: Option<Fault>,
     console: Console,
-}
-
-struct Request {
-    url: String,
-    kind: Kind,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Script,
-    Font,
-    Other,
 }
 
 /// The state of one page, filled by the socket's task and read by the cell.
@@ -76,18 +58,6 @@ pub(crate) struct Watch {
     agent: SetUserAgentOverrideParams,
     state: Mutex<State>,
     changed: Notify,
-}
-
-/// What is under way in a page.
-#[derive(Clone, Debug)]
-pub(crate) struct Network {
-    pub(crate) pending: usize,
-    /// The address of one pending request.
-    pub(crate) example: Option<String>,
-    /// Whether a script of the document has made requests.
-    pub(crate) scripted: bool,
-    /// Time since the last request of a script ended.
-    pub(crate) script_idle: Duration,
 }
 
 impl Watch {
@@ -186,14 +156,14 @@ impl Watch {
         (state.answer.loader == state.loader).then_some(state.answer.status).flatten()
     }
 
-    /// HTTP status of the last answer to a navigation, whether or not its document is shown.
+    /// Whether the server answered the navigation, whatever became of its document.
     pub(crate) fn answered(&self, loader: &str) -> bool {
         let state = self.state();
         state.answer.loader == loader && state.answer.status.is_some()
     }
 
     pub(crate) fn failed_fonts(&self) -> u32 {
-        self.state().failed_fonts
+        self.state().requests.failed_fonts()
     }
 
     pub(crate) fn console_errors(&self) -> (u32, Option<String>) {
@@ -206,14 +176,7 @@ impl Watch {
     }
 
     pub(crate) fn network(&self) -> Network {
-        let state = self.state();
-        let since = |instant: Option<Instant>| instant.map_or(Duration::MAX, |instant| instant.elapsed());
-        Network {
-            pending: state.requests.len(),
-            example: state.requests.values().map(|request| request.url.clone()).min(),
-            scripted: state.script_request_ended.is_some(),
-            script_idle: since(state.script_request_ended),
-        }
+        self.state().requests.network()
     }
 
     fn is_main(&self, params: &Value) -> bool {
@@ -222,27 +185,10 @@ impl Watch {
 
     fn request_started(&self, params: &Value) {
         let text = |pointer: &str| params.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        let (url, kind) = (text("/request/url"), text("/type"));
-        if kind == "Document" && self.is_main(params) {
-            self.check_host(url);
+        if text("/type") == "Document" && self.is_main(params) {
+            self.check_host(text("/request/url"));
         }
-        // These may stay open for as long as the page does and change nothing that is shown by their end.
-        let endless =
-            matches!(kind, "EventSource" | "WebSocket" | "Ping" | "Media" | "Prefetch" | "CSPViolationReport");
-        if endless || url.starts_with("data:") || url.starts_with("blob:") {
-            return;
-        }
-        let kind = match kind {
-            "XHR" | "Fetch" | "Script" => Kind::Script,
-            "Font" => Kind::Font,
-            _ => Kind::Other,
-        };
-        let mut state = self.state();
-        const MAX_REQUESTS: usize = 10_000;
-        if state.requests.len() < MAX_REQUESTS {
-            let url = crate::hosts::without_query(url);
-            state.requests.insert(text("/requestId").to_owned(), Request { url, kind });
-        }
+        self.state().requests.start(params);
     }
 
     /// A redirect or a script may lead the main frame where the environment does not allow it to go.
@@ -256,31 +202,21 @@ impl Watch {
     }
 
     fn request_ended(&self, params: &Value, failed: bool) {
-        let id = params.get("requestId").and_then(Value::as_str).unwrap_or_default();
         let mut state = self.state();
-        let Some(request) = state.requests.remove(id) else { return };
-        if request.kind == Kind::Script && state.loaded {
-            state.script_request_ended = Some(Instant::now());
-        }
-        if request.kind == Kind::Font && failed {
-            state.failed_fonts += 1;
-        }
-        if failed {
-            let why = params.get("errorText").and_then(Value::as_str).unwrap_or("failed");
-            state.console.note(&format!("request for {} ended with {why}", request.url));
+        let loaded = state.loaded;
+        if let Some(failure) = state.requests.end(params, failed, loaded) {
+            state.console.note(&failure);
         }
     }
 
     fn response(&self, params: &Value) {
-        let text = |pointer: &str| params.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        let status = params.pointer("/response/status").and_then(Value::as_u64).and_then(|n| u16::try_from(n).ok());
+        let text = |name: &str| params.get(name).and_then(Value::as_str).unwrap_or_default();
         let mut state = self.state();
-        if text("/type") == "Document" && self.is_main(params) {
-            state.answer = Document { loader: text("/loaderId").to_owned(), status: status.filter(|code| *code > 0) };
-        }
-        let missing = status.is_some_and(|code| code >= 400);
-        if text("/type") == "Font" && missing {
-            state.failed_fonts += 1;
+        state.requests.answered(params);
+        if text("type") == "Document" && self.is_main(params) {
+            let status = params.pointer("/response/status").and_then(Value::as_u64);
+            let status = status.and_then(|code| u16::try_from(code).ok()).filter(|code| *code > 0);
+            state.answer = Document { loader: text("loaderId").to_owned(), status };
         }
     }
 
@@ -293,10 +229,9 @@ impl Watch {
         state.loader = frame("/frame/loaderId").unwrap_or_default().to_owned();
         state.url = frame("/frame/unreachableUrl").or(frame("/frame/url")).unwrap_or_default().to_owned();
         state.url.push_str(frame("/frame/urlFragment").unwrap_or_default());
-        (state.dom_ready, state.loaded, state.failed_fonts) = (false, false, 0);
-        state.script_request_ended = None;
+        (state.dom_ready, state.loaded) = (false, false);
         // Requests of the document before are of no interest; some never report their end.
-        state.requests.clear();
+        state.requests = Requests::default();
     }
 
     fn lifecycle(&self, params: &Value) {

@@ -259,3 +259,36 @@ async fn contexts_share_nothing() {
     assert_eq!(pixels(&first.png), pixels(&second.png));
     browser.close().await;
 }
+
+#[tokio::test]
+async fn cells_that_run_at_once_do_not_see_each_other() {
+    let browser = browser().await;
+    let (red, blue) = (Page::new("<body style='background:red'>"), Page::new("<body style='background:blue'>"));
+    let (red, blue) = (Run::new(&red.site, WHOLE_PAGE), Run::new(&blue.site, WHOLE_PAGE));
+    let (a, b, c, d) = tokio::join!(red.on(&browser), blue.on(&browser), red.on(&browser), blue.on(&browser));
+    let colours = [a, b, c, d].map(|outcome| pixels(&only(outcome).png).get_pixel(9, 9).0);
+    assert_eq!(colours, [[255, 0, 0, 255], [0, 0, 255, 255], [255, 0, 0, 255], [0, 0, 255, 255]]);
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_page_is_as_before_after_its_picture() {
+    let page =
+        Page::new("<p id=a>A</p><p id=b>B</p><button onclick=\"document.title='clicked'\">Under the mask</button>");
+    let rest = r##"steps:
+      - navigate: /
+      - capture: { name: one, mask: [{ css: button }], hide: [{ css: "#b" }] }
+      - assert: { visible: { css: "#b" } }
+      - assert: { count: { of: { css: div }, equals: 0 } }
+      - click: { css: button }
+      - assert: { title: { equals: clicked } }
+      - capture: { name: two }
+"##;
+    let browser = browser().await;
+    let outcome = Run::new(&page.site, rest).on(&browser).await;
+    assert_eq!((outcome.failure, outcome.failed_assertions), (None, Vec::new()));
+    let [one, two] = &outcome.checkpoints[..] else { panic!("two checkpoints") };
+    assert_ne!(one.png, two.png);
+    assert!(two.masked.is_empty());
+    browser.close().await;
+}

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use pinhole_core::FailureReason;
-use pinhole_testkit::Behaviour;
+use pinhole_testkit::{Behaviour, wait_until};
 use rustix::process::{Pid, Signal};
 
 use crate::support::{Page, Run, WHOLE_PAGE, browser, directory_of, failure, group_members, only};
@@ -170,5 +170,27 @@ async fn a_profile_that_the_browser_does_not_know_is_named() {
     assert_eq!(failure.reason, FailureReason::NavigationFailed);
     assert!(failure.message.contains("timezone"), "{}", failure.message);
     assert!(browser.is_healthy());
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_cell_that_is_dropped_takes_its_context_with_it() {
+    let (browser, page) = (browser().await, Page::new("<img src=/never>"));
+    page.site.set_behaviour("/never", Behaviour::Silent);
+    let before = renderers(browser.pid());
+    let run = Run::new(&page.site, WHOLE_PAGE);
+    let started = wait_until(Duration::from_secs(10), "the page is open", async || page.site.hits("/never") > 0);
+    tokio::select! {
+        outcome = run.on(&browser) => panic!("ended by itself: {:?}", outcome.failure),
+        () = started => assert_ne!(renderers(browser.pid()), before),
+    }
+    // Chromium keeps a spare renderer, so that the number may be one more than at first.
+    wait_until(Duration::from_secs(10), "the renderer is gone", async || {
+        renderers(browser.pid()).len() <= before.len() + 1
+    })
+    .await;
+    assert!(browser.is_healthy());
+    page.site.set_override("/", "<!doctype html><p>Good");
+    only(run.on(&browser).await);
     browser.close().await;
 }
