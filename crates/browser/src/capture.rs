@@ -18,7 +18,7 @@ use crate::{
     hosts::without_query,
     picture::{self, Frame},
     settle::{Care, Settled, settle},
-    tab::Tab,
+    tab::{AskError, Tab},
 };
 
 /// How long a page may take to settle and to hold still, beside the step's own deadline.
@@ -65,6 +65,37 @@ struct Look {
     png: Vec<u8>,
     after: Value,
     moved: Option<String>,
+}
+
+/// Why there is no look.
+enum Lost {
+    /// The document went away: there is another one to look at.
+    Navigated,
+    Fault(Fault),
+}
+
+impl From<Fault> for Lost {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<AskError> for Lost {
+    fn from(error: AskError) -> Self {
+        match error {
+            AskError::Navigated => Self::Navigated,
+            other => Self::Fault(other.into()),
+        }
+    }
+}
+
+impl From<Lost> for Fault {
+    fn from(lost: Lost) -> Self {
+        match lost {
+            Lost::Navigated => AskError::Navigated.into(),
+            Lost::Fault(fault) => fault,
+        }
+    }
 }
 
 /// Takes the capture's picture.
@@ -118,22 +149,38 @@ async fn still_look(
     if let Some(known) = plan.known_pictures.get(&capture.name) {
         let settled = settle(tab, ready, Care::Quick, until).await?;
         if settled.is_complete() {
-            let look = look(tab, plan, capture, deadline).await?;
+            let look = look(tab, plan, capture, deadline).await;
             pictures += 1;
-            if look.moved.is_none() && Sha256Digest::of(&look.png) == *known {
-                return Ok((settled, look, pictures));
+            match look {
+                Ok(look) if look.moved.is_none() && Sha256Digest::of(&look.png) == *known => {
+                    return Ok((settled, look, pictures));
+                }
+                Ok(_) | Err(Lost::Navigated) => {}
+                Err(lost) => return Err(lost.into()),
             }
         }
     }
-    let settled = settle(tab, ready, Care::Full, until).await?;
+    let mut settled = settle(tab, ready, Care::Full, until).await?;
     let mut pause = Duration::from_millis(50);
     loop {
-        let mut look = look(tab, plan, capture, deadline).await?;
+        let mut look = match look(tab, plan, capture, deadline).await {
+            Ok(look) => look,
+            // The page went to another document meanwhile, which is looked at instead.
+            Err(Lost::Navigated) if Instant::now() < until => {
+                settled = settle(tab, ready, Care::Full, until).await?;
+                continue;
+            }
+            Err(lost) => return Err(lost.into()),
+        };
         pictures += 1;
         if look.moved.is_none() {
             let second = picture::take(tab, &look.frame, remaining(deadline)).await?;
             pictures += 1;
-            look.after = state(tab, deadline).await?;
+            look.after = match tab.ask("state", &[], remaining(deadline)).await {
+                Ok(after) => after,
+                Err(AskError::Navigated) => Value::Null,
+                Err(error) => return Err(error.into()),
+            };
             look.moved = difference(&look.frozen.state, &look.after);
             if look.moved.is_none() && second != look.png {
                 look.moved = Some("the picture, with an equal document: a canvas, a video or a script".into());
@@ -148,7 +195,7 @@ async fn still_look(
 }
 
 /// Freezes the page and takes one picture between two states.
-async fn look(tab: &Tab, plan: &CellPlan<'_>, capture: &Capture, deadline: Instant) -> Result<Look, Fault> {
+async fn look(tab: &Tab, plan: &CellPlan<'_>, capture: &Capture, deadline: Instant) -> Result<Look, Lost> {
     let element = match &capture.area {
         Area::Element(locator) => Some(locator),
         Area::Page | Area::Viewport => None,
@@ -166,7 +213,7 @@ async fn look(tab: &Tab, plan: &CellPlan<'_>, capture: &Capture, deadline: Insta
     };
     let frame = framing(plan, capture, &frozen)?;
     let png = picture::take(tab, &frame, remaining(deadline)).await?;
-    let after = state(tab, deadline).await?;
+    let after: Value = tab.ask("state", &[], remaining(deadline)).await?;
     let moved = difference(&frozen.state, &after);
     Ok(Look { frame, frozen, png, after, moved })
 }
@@ -192,14 +239,10 @@ fn framing(plan: &CellPlan<'_>, capture: &Capture, frozen: &Frozen) -> Result<Fr
     }
 }
 
-async fn state(tab: &Tab, deadline: Instant) -> Result<Value, Fault> {
-    Ok(tab.ask("state", &[], remaining(deadline)).await?)
-}
-
 /// Names what differs between two states of a page.
 fn difference(before: &Value, after: &Value) -> Option<String> {
     let (Some(before), Some(after)) = (before.as_object(), after.as_object()) else {
-        return Some("the page's state is not known".into());
+        return Some("the page went to another document".into());
     };
     let differs = |(name, value): (&String, &Value)| {
         let now = after.get(name).unwrap_or(&Value::Null);

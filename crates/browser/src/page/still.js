@@ -72,13 +72,20 @@ Object.assign(pinhole, (() => {
   let hidden = [];
   let resumed = [];
 
+  // The document and those of its frames that belong to the same site; others keep their secrets and their motion.
+  function documents(from = document) {
+    const frames = [...walk(from)].filter((element) => /^I?FRAME$/.test(element.tagName));
+    return [from, ...frames.map((element) => element.contentDocument).filter(Boolean).flatMap((inner) => documents(inner))];
+  }
+
+  const isRunning = (animation) => animation.playState === "running" && typeof animation.currentTime === "number";
+  // Ends what ends and cancels what does not. Animations driven by scrolling stand still by themselves.
   function stopAnimations() {
     let stopped = false;
-    for (const animation of document.getAnimations()) {
-      const end = animation.effect?.getComputedTiming().endTime;
-      if (animation.playState !== "running") continue;
+    for (const animation of documents().flatMap((each) => each.getAnimations())) {
+      if (!isRunning(animation)) continue;
       stopped = true;
-      if (Number.isFinite(end) && animation.playbackRate !== 0) {
+      if (Number.isFinite(animation.effect?.getComputedTiming().endTime) && animation.playbackRate !== 0) {
         animation.finish();
       } else {
         animation.cancel();
@@ -175,7 +182,7 @@ Object.assign(pinhole, (() => {
     return {
       ready: document.readyState,
       fonts: document.fonts.status,
-      animations: document.getAnimations().filter((animation) => animation.playState === "running").length,
+      animations: documents().flatMap((each) => each.getAnimations()).filter(isRunning).length,
       scroll: [scrollX, scrollY],
       focus: !focus || focus === document.body || focus === document.documentElement ? null : describe(focus),
       busy: elements.filter(isBusy).length,

@@ -261,6 +261,50 @@ async fn contexts_share_nothing() {
 }
 
 #[tokio::test]
+async fn frames_of_the_same_site_stand_still_too_and_a_late_redirect_is_followed() {
+    let page = Page::new("<meta http-equiv=refresh content='0;url=/next.html'><p>Moved");
+    page.site.set_override(
+        "/next.html",
+        "<!doctype html><iframe srcdoc=\"<style>@keyframes s{to{transform:rotate(1turn)}}p{width:90px;animation:s 1s linear infinite}</style><p>Spins\"></iframe>",
+    );
+    let browser = browser().await;
+    let run = Run::new(
+        &page.site,
+        "steps: [{ navigate: / }, { assert: { url: { equals: /next.html } } }, { capture: { name: page } }]",
+    );
+    let (first, second) = (only(run.on(&browser).await), only(run.on(&browser).await));
+    assert_eq!(first.not_evidence, []);
+    assert_eq!(pixels(&first.png), pixels(&second.png));
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_page_that_never_stays_is_not_evidence_or_fails() {
+    let browser = browser().await;
+    let grows = Page::new(
+        "<div id=d style='height:10px'></div><script>let n=900;(function f(){d.style.height=n+++'px';requestAnimationFrame(f)})()</script>",
+    );
+    let mut run = Run::new(&grows.site, WHOLE_PAGE);
+    run.step_deadline = std::time::Duration::from_secs(3);
+    let checkpoint = only(run.on(&browser).await);
+    assert!(
+        checkpoint
+            .not_evidence
+            .iter()
+            .any(|why| matches!(why, NotEvidence::StillMoving { what } if what.contains("size"))),
+        "{:?}",
+        checkpoint.not_evidence
+    );
+    let reloads = Page::new("<p>Again<script>setTimeout(()=>location.reload(),30)</script>");
+    let mut run = Run::new(&reloads.site, WHOLE_PAGE);
+    run.step_deadline = std::time::Duration::from_secs(3);
+    let outcome = run.on(&browser).await;
+    let proven = outcome.checkpoints.first().is_some_and(|checkpoint| checkpoint.not_evidence.is_empty());
+    assert!(!proven, "{:?}", outcome.checkpoints.first().map(|checkpoint| &checkpoint.settled));
+    browser.close().await;
+}
+
+#[tokio::test]
 async fn cells_that_run_at_once_do_not_see_each_other() {
     let browser = browser().await;
     let (red, blue) = (Page::new("<body style='background:red'>"), Page::new("<body style='background:blue'>"));
