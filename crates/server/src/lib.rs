@@ -61,7 +61,7 @@ pub fn router(app: App, settings: ServerSettings) -> Router {
         .fallback(http::unknown_path)
         .method_not_allowed_fallback(http::unknown_method)
         .with_state(context)
-        // `http::limit_body` is the one limit; the extractor's own would cut in below it.
+        // Bodies were measured on the way in; the extractor's own limit could cut in below the settings'.
         .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn(http::boundary))
 }

@@ -1,4 +1,4 @@
-//! The one limit on request bodies: reads them whole before anything looks at them.
+//! The limit on request bodies: reads them whole before anything looks at them.
 
 use axum::{
     body::{Body, HttpBody},
@@ -12,14 +12,26 @@ use pinhole_core::{Error, Result};
 
 use super::{Context, problem::Refused};
 
+/// Size of a form, in bytes: anybody may send one, signed in or not.
+const MAX_FORM_BYTES: usize = 16 * 1024;
+
 /// Reads the body, up to the limit of the settings.
 pub(crate) async fn limit_body(
     State(context): State<Context>,
     request: Request,
     next: Next,
 ) -> Result<Response, Refused> {
+    limited(context.settings.max_body_bytes, request, next).await
+}
+
+/// Reads the body of a form.
+pub(crate) async fn limit_form(request: Request, next: Next) -> Result<Response, Refused> {
+    limited(MAX_FORM_BYTES, request, next).await
+}
+
+async fn limited(limit: usize, request: Request, next: Next) -> Result<Response, Refused> {
     let (parts, body) = request.into_parts();
-    let bytes = read(body, context.settings.max_body_bytes).await?;
+    let bytes = read(body, limit).await?;
     Ok(next.run(Request::from_parts(parts, Body::from(bytes))).await)
 }
 

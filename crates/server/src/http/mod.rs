@@ -17,7 +17,7 @@ use std::sync::Arc;
 use pinhole_app::App;
 
 pub(crate) use authenticate::{require_bearer, require_bearer_or_cookie, who};
-pub(crate) use body::limit_body;
+pub(crate) use body::{limit_body, limit_form};
 pub(crate) use boundary::boundary;
 pub(crate) use credential::{COOKIE, is_token};
 pub(crate) use hosts::{Hosts, from_this_site};

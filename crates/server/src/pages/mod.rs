@@ -19,7 +19,7 @@ use axum::{
 };
 use pinhole_core::Error;
 
-use crate::http::{Context, Refused, limit_body};
+use crate::http::{Context, Refused, limit_form};
 
 const CSS: HeaderValue = HeaderValue::from_static("text/css; charset=utf-8");
 const ONE_HOUR: HeaderValue = HeaderValue::from_static("public, max-age=3600");
@@ -31,7 +31,7 @@ pub(crate) fn routes(context: &Context) -> Router<Context> {
         .route("/session", post(session::begin))
         .route("/session/end", post(session::end))
         .route(document::STYLE_PATH, get(style))
-        .route_layer(middleware::from_fn_with_state(context.clone(), limit_body))
+        .route_layer(middleware::from_fn(limit_form))
         .route_layer(middleware::from_fn_with_state(context.clone(), require_our_host))
 }
 

@@ -4,6 +4,7 @@ use std::fmt::{Display, Write};
 
 use pinhole_contract::{ArtifactView, CellView, CheckpointView, ComparisonView, RunView};
 use pinhole_core::{BaselinePin, CellFailure};
+use serde_json::Value;
 
 use super::html::esc;
 
@@ -44,7 +45,10 @@ fn baseline(pin: &BaselinePin) -> String {
         BaselinePin::Line { name, revision, digest, .. } => {
             format!("line {} revision {}, {}", code(name), esc(revision), code(digest))
         }
-        BaselinePin::Receipts { receipts } => format!("{} receipts, as a reference", receipts.len()),
+        BaselinePin::Receipts { receipts } => match receipts.as_slice() {
+            [one] => format!("receipt {}, as a reference", code(one)),
+            more => format!("{} receipts, as a reference", more.len()),
+        },
     }
 }
 
@@ -133,7 +137,7 @@ fn accounts(comparison: &ComparisonView) -> String {
     if !comparison.regions.is_empty() {
         html.push_str("<ul class=\"regions\">\n");
         for region in comparison.regions.iter().take(REGIONS) {
-            let _ = writeln!(html, "<li>{}</li>", code(region));
+            let _ = writeln!(html, "<li>{}</li>", describe(region));
         }
         html.push_str("</ul>\n");
         let listed = comparison.regions.len().min(REGIONS);
@@ -144,6 +148,17 @@ fn accounts(comparison: &ComparisonView) -> String {
         }
     }
     html
+}
+
+/// A changed region in words, or as it is when a metric reports it in another form.
+fn describe(region: &Value) -> String {
+    let number = |pointer: &str| region.pointer(pointer).and_then(Value::as_u64);
+    let place = (number("/rect/x"), number("/rect/y"), number("/rect/width"), number("/rect/height"));
+    let ((Some(x), Some(y), Some(width), Some(height)), Some(changed)) = (place, number("/changed_pixels")) else {
+        return code(region);
+    };
+    let kind = region.get("kind").and_then(Value::as_str).unwrap_or("region");
+    format!("{}: {width} × {height} px at {x}, {y}; {changed} px changed", esc(words(kind)))
 }
 
 /// A share in percent that is 0 or 100 only when it is exactly that.
@@ -190,6 +205,9 @@ fn words(stable: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use pinhole_core::Profile;
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -199,6 +217,31 @@ mod tests {
         assert_eq!(share(1, 3), "33.3333 %");
         assert_eq!(share(1, 100_000_000), "0.0001 %");
         assert_eq!(share(99_999_999, 100_000_000), "99.9999 %");
+    }
+
+    #[test]
+    fn regions_are_told_in_words_or_as_they_are() {
+        let region =
+            json!({ "kind": "content", "changed_pixels": 9, "rect": { "x": 1, "y": 2, "width": 3, "height": 4 } });
+        assert_eq!(describe(&region), "content: 3 × 4 px at 1, 2; 9 px changed");
+        assert_eq!(describe(&json!({ "a": "<b>" })), "<code>{&quot;a&quot;:&quot;&lt;b&gt;&quot;}</code>");
+    }
+
+    #[test]
+    fn what_a_page_said_stays_text() {
+        let cell: CellView = serde_json::from_value(json!({
+            "id": "cel_00000000000000000000000000000007", "name": "default", "profile": Profile::default(),
+            "state": "failed", "attempts": [],
+            "failure": { "reason": "step_deadline", "step": 2, "message": "<script>alert(1)</script>\u{202e}" },
+            "failed_assertions": [{ "step": 0, "message": "found \"<b>\"" }],
+        }))
+        .unwrap();
+        let html = cells(&[cell]);
+        assert!(
+            html.contains("<strong>step deadline</strong> in step 3: &lt;script&gt;alert(1)&lt;/script&gt;\\u{202e}")
+        );
+        assert!(html.contains("step 1: found &quot;&lt;b&gt;&quot;"));
+        assert!(!html.contains("<script"));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The doors over a real application on a database of its own, request by request, without a socket.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends where its preparation fails")]
+
 mod content;
 mod doors;
 mod mcp;
