@@ -25,6 +25,14 @@ impl ArtifactContent {
     pub async fn open(&self, range: Option<Range<u64>>) -> Result<ByteStream> {
         Ok(self.blobs.open(self.artifact.reference.blake3, range).await?.1)
     }
+
+    /// All of the bytes in memory, checked against their digest.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub async fn read(&self) -> Result<Vec<u8>> {
+        self.blobs.get(self.artifact.reference.blake3).await
+    }
 }
 
 impl App {

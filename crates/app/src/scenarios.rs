@@ -124,7 +124,8 @@ async fn authorised(unit: &mut Unit, id: ScenarioId, permission: Permission) -> 
     Ok((project.slug, scenario))
 }
 
-async fn insert_revision(unit: &mut Unit, id: ScenarioId, canonical: &CanonicalScenario) -> Result<()> {
+/// Adds a revision that the actor submits.
+pub(crate) async fn insert_revision(unit: &mut Unit, id: ScenarioId, canonical: &CanonicalScenario) -> Result<()> {
     let origin = match unit.actor().class {
         PrincipalClass::User => "editor",
         PrincipalClass::Service => "agent",

@@ -10,6 +10,9 @@ mod helper;
 mod publish;
 mod scratch;
 
+// Bare repositories on this machine, for the embedded set-up.
+pub use pinhole_gitcat::{checkout, create as create_local_repository};
+
 use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use pinhole_app::App;

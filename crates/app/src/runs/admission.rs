@@ -28,7 +28,30 @@ struct Resolved {
     pins: Pins,
 }
 
+/// What starts a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trigger {
+    /// A call of `start_scenario_run`.
+    Call,
+    /// `pinhole try`: its captures can never become baselines.
+    Try,
+}
+
+impl Trigger {
+    /// The text in the run's row.
+    pub(crate) const TRY: &'static str = "try";
+}
+
 pub(crate) async fn start(app: &App, actor: &Actor, command: StartScenarioRun) -> Result<RunView> {
+    start_as(app, actor, command, Trigger::Call).await
+}
+
+pub(crate) async fn start_as(
+    app: &App,
+    actor: &Actor,
+    command: StartScenarioRun,
+    trigger: Trigger,
+) -> Result<RunView> {
     // Not for the caller to know before it is authorised, and cheap: a look at the file system, no I/O on its behalf.
     let space = &app.blobs().free_space_percent();
     let command = &command;
@@ -47,7 +70,7 @@ pub(crate) async fn start(app: &App, actor: &Actor, command: StartScenarioRun) -
                 }
             };
             let project = resolved.project.id;
-            let run = insert(unit, resolved.pins, &document).await?;
+            let run = insert(unit, resolved.pins, &document, trigger).await?;
             unit.remember(call, run.id).await?;
             let detail = json!({ "pins": run.pins, "cells": document.cells()?.len() });
             unit.audit(Some(project), Some(run.id.to_string()), detail).await?;
@@ -58,10 +81,11 @@ pub(crate) async fn start(app: &App, actor: &Actor, command: StartScenarioRun) -
     .await
 }
 
-async fn insert(unit: &mut Unit, pins: Pins, document: &ScenarioDocument) -> Result<Run> {
-    let trigger = match unit.actor().class {
-        PrincipalClass::User => "user",
-        PrincipalClass::Service => "service",
+async fn insert(unit: &mut Unit, pins: Pins, document: &ScenarioDocument, trigger: Trigger) -> Result<Run> {
+    let trigger = match (trigger, unit.actor().class) {
+        (Trigger::Try, _) => Trigger::TRY,
+        (Trigger::Call, PrincipalClass::User) => "user",
+        (Trigger::Call, PrincipalClass::Service) => "service",
     };
     let run = Run {
         id: RunId::from_uuid(unit.uuid()),

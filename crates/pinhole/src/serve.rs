@@ -1,0 +1,64 @@
+//! `pinhole serve`: the server with everything it needs on one machine.
+
+use std::net::SocketAddr;
+
+use clap::Args;
+use pinhole_core::{Error, Result};
+use pinhole_runtime::{Config, stop_on_signal};
+use pinhole_server::ServerSettings;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::{Location, exit::Exit, node::Node};
+
+/// Run the server with everything it needs on one machine.
+#[derive(Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    location: Location,
+    /// Where to listen; loopback only as long as neither TLS nor a proxy is configured.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// Bring the database to this version first. A fresh data directory needs it.
+    #[arg(long)]
+    migrate: bool,
+}
+
+impl Serve {
+    pub(crate) async fn run(self) -> Result<Exit> {
+        let mut config = self.location.load()?;
+        if let Some(listen) = self.listen {
+            config.listen = listen;
+        }
+        let stop = CancellationToken::new();
+        stop_on_signal(stop.clone()).map_err(Error::internal)?;
+        let node = Node::start(&config, self.migrate).await?;
+        let served = serve(&node, &config, stop).await;
+        node.stop().await;
+        served.map(|()| Exit::Success)
+    }
+}
+
+/// Listens and answers until `stop`.
+pub(crate) async fn serve(node: &Node, config: &Config, stop: CancellationToken) -> Result<()> {
+    let listener = listen(config).await?;
+    let settings = settings(node, config)?;
+    let router = pinhole_server::router(node.installation.app.clone(), settings);
+    tracing::info!(address = %config.listen, "listening");
+    pinhole_server::serve(listener, router, stop).await
+}
+
+pub(crate) async fn listen(config: &Config) -> Result<TcpListener> {
+    TcpListener::bind(config.listen).await.map_err(|error| {
+        Error::unavailable("listen", format!("cannot listen on {}: choose another address", config.listen))
+            .with_source(error)
+    })
+}
+
+pub(crate) fn settings(node: &Node, config: &Config) -> Result<ServerSettings> {
+    Ok(ServerSettings {
+        public_url: config.public_url.clone(),
+        jwks: node.installation.public_keys.to_bytes()?.into(),
+        ..ServerSettings::default()
+    })
+}

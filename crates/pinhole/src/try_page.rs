@@ -1,0 +1,204 @@
+//! `pinhole try`: one page or scenario, captured without a server and compared with the last time.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use clap::Args;
+use pinhole_app::{App, TryRun};
+use pinhole_contract::{ArtifactView, CheckpointView, RunResultView, RunView};
+use pinhole_core::{CheckpointVerdict, Error, Result, RunState, RunVerdict, Slug};
+use pinhole_runtime::{BrowserSettings, CaptureSettings, Config};
+use pinhole_scenario::{Format, Scenario};
+use url::Url;
+
+use crate::{
+    exit::{Exit, say},
+    node::Node,
+};
+
+/// Between two looks at a run that goes on.
+const LOOK: Duration = Duration::from_millis(25);
+/// Greatest size of a scenario file in bytes.
+const MAX_SCENARIO: u64 = 256 << 10;
+
+/// Capture one page or scenario without a server, and compare it with the last time.
+///
+/// The first capture of a page is kept as the reference of the next one. Nothing that `try` captures can become a
+/// baseline.
+#[derive(Args)]
+pub(crate) struct Try {
+    /// The page, or where the scenario's relative addresses start.
+    url: Url,
+    /// A scenario (YAML, or JSON by its name) instead of the one page.
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
+    /// Where captures are kept between times.
+    #[arg(long, value_name = "DIR", default_value = ".pinhole")]
+    data_dir: PathBuf,
+    /// The browser program.
+    #[arg(long, value_name = "FILE")]
+    browser: Option<PathBuf>,
+}
+
+impl Try {
+    pub(crate) async fn run(self) -> Result<Exit> {
+        let target = self.target()?;
+        let mut browser = BrowserSettings::default();
+        if let Some(executable) = &self.browser {
+            browser.executable.clone_from(executable);
+        }
+        let config = Config {
+            data_dir: self.data_dir.clone(),
+            capture: CaptureSettings { processes: 1, lanes: 1 },
+            browser,
+            ..Config::default()
+        };
+        let node = Node::start(&config, true).await?;
+        let outcome = capture(&node.installation.app, &target, &self.data_dir).await;
+        node.stop().await;
+        outcome
+    }
+
+    /// What to run: the page's scenario, or the named one over the URL.
+    fn target(&self) -> Result<TryRun> {
+        if !matches!(self.url.scheme(), "http" | "https") || self.url.host_str().is_none() {
+            return Err(Error::invalid("URL", "expected an http or https address"));
+        }
+        let mut base = self.url.clone();
+        base.set_fragment(None);
+        base.set_query(None);
+        let scenario = match &self.scenario {
+            Some(file) => read_scenario(file)?,
+            None => {
+                let target = match self.url.query() {
+                    Some(query) => format!("{}?{query}", self.url.path()),
+                    None => self.url.path().to_owned(),
+                };
+                base.set_path("/");
+                Scenario::single_page(&target, "page".parse()?)?
+            }
+        };
+        Ok(TryRun { name: name_of(&self.url, self.scenario.as_deref())?, base_url: base, scenario })
+    }
+}
+
+fn read_scenario(file: &Path) -> Result<Scenario> {
+    let name = file.display().to_string();
+    let unreadable = |e: std::io::Error| Error::invalid(&name, format!("cannot be read: {e}"));
+    if std::fs::metadata(file).map_err(unreadable)?.len() > MAX_SCENARIO {
+        return Err(Error::too_large(name, MAX_SCENARIO));
+    }
+    let text = std::fs::read_to_string(file).map_err(unreadable)?;
+    let json = file.extension().is_some_and(|extension| extension == "json");
+    let format = if json { Format::Json } else { Format::Yaml };
+    pinhole_scenario::parse(&text, format).map_err(|problems| Error::invalid(name, problems.to_string()))
+}
+
+/// The same page or scenario file has the same name each time, whatever else is in the directory.
+fn name_of(url: &Url, scenario: Option<&Path>) -> Result<Slug> {
+    let mut identity = url.clone();
+    identity.set_fragment(None);
+    let file = scenario.map(|file| file.display().to_string()).unwrap_or_default();
+    let digest = pinhole_core::Sha256Digest::of(format!("{identity}\0{file}").as_bytes());
+    format!("try-{}", &digest.hex()[..24]).parse()
+}
+
+async fn capture(app: &App, target: &TryRun, data_dir: &Path) -> Result<Exit> {
+    let run = app.start_try_run(target).await?;
+    let run = finished(app, run).await?;
+    let result = app.try_result(run.id).await?;
+    let pictures = data_dir.join("pictures").join(target.name.as_str());
+    for checkpoint in &result.checkpoints {
+        tell(app, checkpoint, &pictures).await?;
+    }
+    for cell in &run.cells {
+        for assertion in &cell.failed_assertions {
+            say!("{}: step {}: {}", cell.name, assertion.step + 1, assertion.message);
+        }
+        if let Some(failure) = &cell.failure {
+            let step = failure.step.map(|step| format!(" in step {}", step + 1)).unwrap_or_default();
+            say!("{}: failed{step} ({}): {}", cell.name, failure.reason, failure.message);
+        }
+    }
+    Ok(exit_of(&result))
+}
+
+async fn finished(app: &App, mut run: RunView) -> Result<RunView> {
+    while !run.state.is_terminal() {
+        tokio::time::sleep(LOOK).await;
+        run = app.try_run(run.id).await?;
+    }
+    Ok(run)
+}
+
+/// The exit status of a result: what is worst in it.
+fn exit_of(result: &RunResultView) -> Exit {
+    match (result.state, result.verdict) {
+        (RunState::Completed, Some(RunVerdict::FailedAssertion)) => Exit::Failed,
+        (RunState::Completed, Some(RunVerdict::NotEvidence | RunVerdict::Incomparable)) => Exit::NotEvidence,
+        (RunState::Completed, Some(RunVerdict::Changed)) => Exit::Changed,
+        (RunState::Completed, Some(_)) => Exit::Success,
+        _ => Exit::Failed,
+    }
+}
+
+async fn tell(app: &App, checkpoint: &CheckpointView, directory: &Path) -> Result<()> {
+    let name = format!("{}@{}", checkpoint.checkpoint, checkpoint.profile);
+    let picture = export(app, &checkpoint.picture, &directory.join(format!("{name}.png"))).await?;
+    match checkpoint.verdict {
+        CheckpointVerdict::New => say!("{name}: first capture: {picture}"),
+        CheckpointVerdict::Matched => say!("{name}: the same as before: {picture}"),
+        CheckpointVerdict::Incomparable => {
+            say!("{name}: cannot be compared, the renderer or the capture's rules changed: {picture}");
+        }
+        CheckpointVerdict::NotEvidence => {
+            let reasons = serde_json::to_string(&checkpoint.not_evidence).map_err(Error::internal)?;
+            say!("{name}: not evidence: {reasons}: {picture}");
+        }
+        CheckpointVerdict::Changed => {
+            say!("{name}: CHANGED: {picture}");
+            if let Some(baseline) = &checkpoint.baseline {
+                let path = export(app, baseline, &directory.join(format!("{name}-before.png"))).await?;
+                say!("  before: {path}");
+            }
+            if let Some(difference) = &checkpoint.difference {
+                let path = export(app, difference, &directory.join(format!("{name}-difference.png"))).await?;
+                say!("  difference: {path}");
+            }
+            tell_regions(checkpoint);
+        }
+    }
+    Ok(())
+}
+
+/// Names the changed regions.
+pub(crate) fn tell_regions(checkpoint: &CheckpointView) {
+    let Some(comparison) = &checkpoint.comparison else { return };
+    let changed = comparison.account.get("changed").copied().unwrap_or_default();
+    say!("  {changed} pixels changed in {} regions", comparison.regions.len() + comparison.regions_omitted as usize);
+    for region in comparison.regions.iter().take(20) {
+        let rect = &region["rect"];
+        say!(
+            "  region {} at x {} y {}, {} wide, {} high",
+            region["kind"].as_str().unwrap_or("?"),
+            rect["x"],
+            rect["y"],
+            rect["width"],
+            rect["height"]
+        );
+    }
+}
+
+async fn export(app: &App, artifact: &ArtifactView, path: &Path) -> Result<String> {
+    let bytes = app.try_artifact(artifact.id).await?;
+    let failed = |e: std::io::Error| {
+        Error::unavailable("pictures", format!("{} cannot be written", path.display())).with_source(e)
+    };
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory).map_err(failed)?;
+    }
+    std::fs::write(path, bytes).map_err(failed)?;
+    Ok(path.display().to_string())
+}
