@@ -24,7 +24,7 @@ schema: pinhole.scenario.v1
 title: From the shop window to the cart
 evidence: [console]
 steps:
-  - navigate: index.html
+  - navigate: /index.html
   - capture: { name: shop }
   - click: { css: \"#cart-link\" }
   - wait_for: { visible: { css: \"#total\" } }
