@@ -60,8 +60,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// What tests alone may depend on besides: a door is tried on an application, and assembling one is the runtime's.
-const TEST_ARROWS: &[(&str, &str)] = &[("pinhole-server", "pinhole-runtime")];
+/// What tests alone may depend on besides: a door is tried on an application, and assembling one is the runtime's;
+/// what was published is verified as a stranger would.
+const TEST_ARROWS: &[(&str, &str)] =
+    &[("pinhole-server", "pinhole-runtime"), ("pinhole-worker-publication", "pinhole-receipt")];
 
 /// The words that everybody shares; itself it depends on nobody.
 const DOMAIN: &str = "pinhole-core";

@@ -1,0 +1,111 @@
+//! From a picture to a catalog revision, without a browser: the test takes the capture worker's part.
+
+use pinhole_core::{
+    ApprovalId, ArtifactKind, CellId, Clock as _, Disposition, Outcome, Reason, ReceiptId, RenderFacts, SandboxFacts,
+    Sha256Digest, StagedCheckpoint, Submission, SystemClock,
+};
+use serde_json::{Value, json};
+
+use crate::world::{World, key, name};
+
+const SCENARIO: &str =
+    "schema: pinhole.scenario.v1\ntitle: Front page\nsteps:\n  - navigate: /\n  - capture: { name: front }\n";
+/// Size of the pictures.
+const SIZE: [u32; 2] = [64, 40];
+
+impl World {
+    pub(crate) async fn prepare_baselines(&self) {
+        let document = json!({ "base_url": "https://shop.example/" });
+        let environment = json!({ "project": "shop", "slug": "web", "idempotency_key": "web", "document": document });
+        self.done("create_environment", environment).await;
+        let scenario = json!({ "project": "shop", "slug": "front", "idempotency_key": "front", "source": SCENARIO });
+        self.done("create_scenario", scenario).await;
+    }
+
+    /// Captures a picture, has it approved, and makes revision `number` of it.
+    pub(crate) async fn revision(&self, number: u32) {
+        let receipt = self.capture(number).await;
+        let reason: Reason = "as designed".parse().unwrap();
+        let candidate =
+            self.done("capture_visual_baseline", json!({ "receipt_id": receipt, "idempotency_key": key() })).await;
+        let ticket =
+            self.app.create_review_ticket(&name("ada"), &[receipt], Disposition::Accept, &reason).await.unwrap();
+        let review = json!({ "receipts": [receipt], "disposition": "accept", "reason": reason,
+            "ticket": ticket.secret, "idempotency_key": key() });
+        let reviews = self.done("review_visual_baseline", review).await;
+        let item = json!({ "candidate_id": candidate["id"], "review_id": reviews["reviews"][0]["id"] });
+        let request = json!({ "project": "shop", "items": [item], "idempotency_key": key() });
+        let approval = self.done("request_baseline_approval", request).await;
+        let id: ApprovalId = approval["id"].as_str().unwrap().parse().unwrap();
+        let ticket = self.app.create_decision_ticket(&name("ada"), id, Outcome::Approve, &reason).await.unwrap();
+        let decision = json!({ "approval_id": id, "outcome": "approve", "reason": reason, "ticket": ticket.secret,
+            "expected_version": approval["version"] });
+        self.done("decide_approval", decision).await;
+        let consume = json!({ "approval_id": id, "intent_digest": approval["intent_digest"],
+            "expected_version": number - 1, "idempotency_key": key() });
+        assert_eq!(self.done("consume_baseline_approval", consume).await["revision"], number);
+    }
+
+    async fn capture(&self, number: u32) -> ReceiptId {
+        let start = json!({ "project": "shop", "scenario": "front", "revision": { "head": true }, "environment": "web",
+            "environment_revision": { "latest": true }, "baseline": { "receipt": "previous" },
+            "idempotency_key": key() });
+        let run = self.done("start_scenario_run", start).await;
+        let cell: CellId = run["cells"][0]["id"].as_str().unwrap().parse().unwrap();
+        self.work(cell, picture(number)).await;
+        let result = self.done("get_scenario_run_result", json!({ "run_id": run["id"] })).await;
+        assert_eq!(result["state"], "completed", "{result}");
+        receipt_of(&result)
+    }
+
+    async fn work(&self, cell: CellId, picture: Vec<u8>) {
+        let claim = self.app.claim(cell, "test").await.unwrap().expect("the cell is queued");
+        let picture = self.app.stage(&claim.lease, ArtifactKind::Picture, "front", picture).await.unwrap();
+        let checkpoint = StagedCheckpoint {
+            name: "front".parse().unwrap(),
+            picture,
+            layout: SIZE,
+            render: RenderFacts {
+                browser: "HeadlessChrome/156.0.0.0".into(),
+                browser_revision: "test".into(),
+                flags: Vec::new(),
+                fonts: Sha256Digest::of(b"fonts"),
+                profile: claim.profile.clone(),
+                stabiliser: 1,
+                architecture: "x86_64".into(),
+            },
+            masked: Vec::new(),
+            ignored: Vec::new(),
+            url: "https://shop.example/".into(),
+            not_evidence: Vec::new(),
+            settled: json!({}),
+            captured_at: SystemClock.now(),
+        };
+        let submission = Submission {
+            checkpoints: vec![checkpoint],
+            evidence: Vec::new(),
+            failed_assertions: Vec::new(),
+            sandbox: SandboxFacts { uid: 61_990, sandboxed: true },
+            failure: None,
+        };
+        assert!(self.app.submit(&claim.lease, &submission).await.unwrap());
+        self.app.register(cell, claim.lease.attempt).await.unwrap();
+    }
+}
+
+fn receipt_of(result: &Value) -> ReceiptId {
+    result["checkpoints"][0]["receipt_id"].as_str().unwrap().parse().unwrap()
+}
+
+/// A page with a bar that is as wide as `number` says.
+fn picture(number: u32) -> Vec<u8> {
+    let pixel = |x: u32| if x < 8 * number { [42, 91, 215] } else { [255, 255, 255] };
+    let pixels: Vec<u8> = (0..SIZE[1]).flat_map(|_| (0..SIZE[0]).flat_map(pixel)).collect();
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, SIZE[0], SIZE[1]);
+    encoder.set_color(png::ColorType::Rgb);
+    let mut writer = encoder.write_header().unwrap();
+    writer.write_image_data(&pixels).unwrap();
+    writer.finish().unwrap();
+    bytes
+}

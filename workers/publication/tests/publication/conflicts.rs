@@ -1,0 +1,81 @@
+//! Foreign commits: never overwritten, never published upon without being asked.
+
+use pinhole_receipt::{read_tree, verify_catalog};
+use pinhole_testkit::Engine;
+use serde_json::json;
+
+use crate::world::World;
+
+on_both_engines! {
+    a_foreign_commit_is_a_conflict_until_the_caller_has_seen_it
+    what_was_to_come_after_a_conflict_is_one
+    a_rewritten_history_that_holds_the_publication_is_found
+    of_two_that_race_one_is_published
+}
+
+async fn a_foreign_commit_is_a_conflict_until_the_caller_has_seen_it(engine: Engine) {
+    let world = World::new(engine).await;
+    world.revision(1).await;
+    world.published(1).await;
+    let first = world.head();
+    let foreign = world.foreign_commit("README.md");
+    world.revision(2).await;
+    let id = world.ask(2, json!({ "commit": first })).await;
+    let view = world.try_once(id).await;
+    assert_eq!(view["state"], "conflict", "{view}");
+    assert!(view["detail"].as_str().unwrap().contains(&foreign), "{view}");
+    assert_eq!(world.head().as_ref(), Some(&foreign));
+
+    let again = world.ask_again(id, 2, json!({ "commit": foreign })).await.unwrap();
+    assert_eq!((&again["state"], &again["attempts"][1]["attempt"]), (&json!("queued"), &json!(2)));
+    let view = world.try_once(id).await;
+    assert_eq!(view["state"], "published", "{view}");
+    assert_eq!(view["attempts"][0]["outcome"], "conflict");
+    assert_eq!(view["attempts"][1]["base_commit"], foreign);
+    assert_eq!(world.commits().len(), 3);
+    let checkout = world.checkout();
+    assert_eq!(std::fs::read_to_string(checkout.join("README.md")).unwrap(), "foreign\n");
+    assert_eq!(verify_catalog(&read_tree(&checkout).unwrap(), &world.keys).unwrap().revision, 2);
+}
+
+async fn what_was_to_come_after_a_conflict_is_one(engine: Engine) {
+    let world = World::new(engine).await;
+    world.revision(1).await;
+    let first = world.ask(1, json!({ "commit": "1".repeat(40) })).await;
+    world.revision(2).await;
+    let second = world.ask(2, json!({ "after": first })).await;
+    let error = world.ask_again(first, 1, json!({ "after": second })).await.unwrap_err();
+    assert_eq!(error.reason(), Some("stale_version"), "{error}");
+    assert_eq!(world.try_once(first).await["state"], "conflict");
+    let view = world.try_once(second).await;
+    assert_eq!(view["state"], "conflict", "{view}");
+    assert!(view["detail"].as_str().unwrap().contains(&first.to_string()), "{view}");
+    assert_eq!(world.head(), None);
+}
+
+async fn a_rewritten_history_that_holds_the_publication_is_found(engine: Engine) {
+    let world = World::new(engine).await;
+    world.revision(1).await;
+    let id = world.ask(1, json!({ "commit": null })).await;
+    // The worker dies after the push, and before anybody looks again a person amends its commit.
+    world.kill_after_push(id).await;
+    let work = world.checkout();
+    world.git(&work, &["commit", "--quiet", "--amend", "-m", "In other words"]);
+    world.git(&work, &["push", "--quiet", "--force", "origin", "HEAD:refs/heads/catalog"]);
+    let view = world.try_once(id).await;
+    assert_eq!(view["state"], "published", "{view}");
+    assert_eq!(world.commits(), [view["attempts"][0]["commit"].as_str().unwrap()]);
+}
+
+async fn of_two_that_race_one_is_published(engine: Engine) {
+    let world = World::new(engine).await;
+    world.revision(1).await;
+    let one = world.ask(1, json!({ "commit": null })).await;
+    world.revision(2).await;
+    let other = world.ask(2, json!({ "commit": null })).await;
+    let (one, other) = tokio::join!(world.try_once(one), world.try_once(other));
+    let mut states = [one["state"].as_str().unwrap(), other["state"].as_str().unwrap()];
+    states.sort_unstable();
+    assert_eq!(states, ["conflict", "published"], "{one} {other}");
+    assert_eq!(world.commits().len(), 1);
+}
