@@ -53,7 +53,7 @@ pub struct CellPlan<'a> {
 pub struct CellOutcome {
     /// Pictures in scenario order.
     pub checkpoints: Vec<CapturedCheckpoint>,
-    /// Console messages as a JSON file: at most 1000 messages and one mebibyte.
+    /// Console messages as a JSON file: at most 1000 messages and one mebibyte; empty when there was no page.
     pub console: Vec<u8>,
     /// Assertions that did not hold.
     pub failed_assertions: Vec<FailedAssertion>,

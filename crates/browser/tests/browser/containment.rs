@@ -82,13 +82,15 @@ async fn dropping_leaves_no_process_and_no_file() {
     assert!(!directory.exists());
 }
 
-/// A wrapper tells which process and directory the launch made, since nobody gets to see the browser.
+/// A wrapper tells which process and directory the launch made, since nobody gets to see the browser, and leaves a
+/// helper that does not end with the browser as Chromium's own do.
 #[tokio::test]
 async fn a_launch_that_is_given_up_leaves_nothing() {
     let folder = tempfile::TempDir::new().unwrap();
     let (wrapper, told) = (folder.path().join("browser"), folder.path().join("told"));
     let real = BrowserConfig::default().executable;
-    let script = format!("#!/bin/sh\necho $$ \"$@\" >{}\nexec {} \"$@\"\n", told.display(), real.display());
+    let script =
+        format!("#!/bin/sh\necho $$ \"$@\" >{}\nsleep 600 &\nexec {} \"$@\"\n", told.display(), real.display());
     fs::write(&wrapper, script).unwrap();
     fs::write(&told, "").unwrap();
     for (path, mode) in [(folder.path(), 0o755), (&wrapper, 0o755), (&told, 0o666)] {
