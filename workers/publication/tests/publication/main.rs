@@ -1,5 +1,7 @@
 //! Publications end to end: a real application on each database, real bare repositories, and the real child process.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends where its preparation fails")]
+
 /// Makes a test for each database engine out of each function.
 macro_rules! on_both_engines {
     ($($name:ident)*) => {
