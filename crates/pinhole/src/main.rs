@@ -77,7 +77,8 @@ impl Location {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let service = matches!(cli.command, Command::Serve(_) | Command::Worker(_));
-    init_telemetry(if service { LogFormat::Json } else { LogFormat::Text }, if service { "info" } else { "warn" });
+    let level = if service { "info,apalis_core=warn" } else { "warn" };
+    init_telemetry(if service { LogFormat::Json } else { LogFormat::Text }, level);
     if matches!(cli.command, Command::GitHelper) {
         return pinhole_worker_publication::git_helper();
     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use pinhole_runtime::{LogFormat, init_telemetry};
 
 fn main() -> ExitCode {
-    init_telemetry(LogFormat::Json, "info");
+    init_telemetry(LogFormat::Json, "info,apalis_core=warn");
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => {
