@@ -43,6 +43,9 @@ pub struct CandidateView {
     pub author: PrincipalId,
     /// When.
     pub created_at: Timestamp,
+    /// True when an earlier call with the same key made it.
+    #[serde(default)]
+    pub replayed: bool,
 }
 
 impl Operation for CaptureVisualBaseline {
@@ -84,6 +87,9 @@ pub struct ReviewVisualBaseline {
 pub struct ReviewsView {
     /// One for each receipt, in the order of the call.
     pub reviews: Vec<ReviewView>,
+    /// True when an earlier call with the same key made them.
+    #[serde(default)]
+    pub replayed: bool,
 }
 
 /// A human disposition of one capture.
@@ -180,6 +186,9 @@ pub struct ApprovalView {
     /// The catalog revision that it became.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consumed_revision: Option<u32>,
+    /// True when an earlier call with the same key made it.
+    #[serde(default)]
+    pub replayed: bool,
 }
 
 /// One decision.

@@ -128,6 +128,7 @@ pub(super) async fn approval_view(unit: &mut Unit, approval: Approval) -> Result
         expires_at: approval.expires_at,
         decisions,
         consumed_revision: approval.consumed_revision,
+        replayed: false,
     })
 }
 

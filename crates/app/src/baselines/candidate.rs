@@ -22,7 +22,7 @@ pub(crate) async fn capture_visual(app: &App, actor: &Actor, command: CaptureVis
                 Keyed::Replay(id) => {
                     unit.unaudited();
                     let candidate = unit.candidate(id.parse()?).await?.ok_or_else(Error::not_found)?;
-                    return candidate_view(unit, candidate).await;
+                    return Ok(CandidateView { replayed: true, ..candidate_view(unit, candidate).await? });
                 }
             };
             check_line(unit, run.pins.project, &command.line).await?;
@@ -58,7 +58,7 @@ pub(super) async fn check_line(unit: &mut Unit, project: ProjectId, line: &LineN
 }
 
 fn check_evidence(run: &Run, receipt: &Receipt) -> Result<()> {
-    if run.trigger == "try" {
+    if run.trigger == runs::Trigger::TRY {
         return Err(Error::conflict("reference_only", "a capture of a trial run is a reference and never a baseline"));
     }
     if run.state != RunState::Completed {
@@ -95,5 +95,6 @@ async fn candidate_view(unit: &mut Unit, candidate: Candidate) -> Result<Candida
         current_entry: current.map(|entry| entry.sha256),
         author: candidate.author,
         created_at: candidate.created_at,
+        replayed: false,
     })
 }

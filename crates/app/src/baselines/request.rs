@@ -31,7 +31,7 @@ pub(crate) async fn request(app: &App, actor: &Actor, command: RequestBaselineAp
                 Keyed::Replay(id) => {
                     unit.unaudited();
                     let approval = unit.approval(id.parse()?).await?.ok_or_else(Error::not_found)?;
-                    return approval_view(unit, approval).await;
+                    return Ok(ApprovalView { replayed: true, ..approval_view(unit, approval).await? });
                 }
             };
             check_line(unit, project.id, &command.line).await?;

@@ -64,7 +64,7 @@ pub(crate) async fn review_visual(app: &App, actor: &Actor, command: ReviewVisua
             let detail = json!({ "reviews": ids, "disposition": command.disposition, "via": via });
             unit.audit(Some(run.pins.project), Some(object.clone()), detail.clone()).await?;
             unit.event("run.reviewed", run.pins.project, object, detail).await?;
-            Ok(ReviewsView { reviews: reviews.into_iter().map(review_view).collect() })
+            Ok(ReviewsView { reviews: reviews.into_iter().map(review_view).collect(), replayed: false })
         })
     })
     .await
@@ -184,7 +184,7 @@ async fn replay(unit: &mut Unit, ids: &str) -> Result<ReviewsView> {
         let review = unit.review(id.parse()?).await?.ok_or_else(|| Error::internal("a call without its reviews"))?;
         reviews.push(review_view(review));
     }
-    Ok(ReviewsView { reviews })
+    Ok(ReviewsView { reviews, replayed: true })
 }
 
 fn review_view(review: Review) -> ReviewView {

@@ -1,0 +1,158 @@
+//! `decide_approval`: who decides, on which version, and what a denial leaves alone.
+
+use std::{collections::BTreeMap, process::Command};
+
+use pinhole_core::{Disposition, Outcome, PrincipalClass, Role};
+use pinhole_testkit::{Database, Engine};
+use serde_json::{Value, json};
+
+use crate::{
+    path::{DAY, Path, darker, id, reason},
+    support::{GOOD, PROJECT, refused},
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_service_decides_and_no_token_without_its_ticket() {
+    let path = Path::on(Engine::Sqlite).await;
+    let approval = path.requested(GOOD).await;
+    let service = path.bench.service("agent", Role::ALL).await;
+    let input = |ticket: Option<&str>| {
+        json!({
+            "approval_id": approval["id"], "outcome": "approve", "reason": "as agreed", "ticket": ticket,
+            "expected_version": 1,
+        })
+    };
+    let (name, yes) = ("Anna".parse().unwrap(), Outcome::Approve);
+    let ticket = path.bench.app.create_decision_ticket(&name, id(&approval), yes, &reason("as agreed")).await.unwrap();
+    for ticket in [None, Some(ticket.secret.as_str())] {
+        let outcome = path.bench.call(&service, "decide_approval", input(ticket)).await;
+        assert_eq!(refused(outcome), ("permission_denied", "human_authority".into()));
+    }
+    let outcome = path.bench.call(&path.approver, "decide_approval", input(None)).await;
+    assert_eq!(refused(outcome), ("permission_denied", "human_authority".into()));
+    let other = path.requested(darker(7)).await;
+    let mut wrong = input(Some(&ticket.secret));
+    wrong["approval_id"] = other["id"].clone();
+    let outcome = path.bench.call(&path.approver, "decide_approval", wrong).await;
+    assert_eq!(refused(outcome), ("permission_denied", "decision_ticket".into()));
+    let outcome = path.bench.call(&path.reviewer, "decide_approval", input(Some(&ticket.secret))).await;
+    assert_eq!(refused(outcome), ("permission_denied", "approval.decide".into()));
+    path.bench.call(&path.approver, "decide_approval", input(Some(&ticket.secret))).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_decision_is_on_the_present_version_of_a_pending_request() {
+    let path = Path::on(Engine::Sqlite).await;
+    let approval = path.requested(GOOD).await;
+    let (name, yes) = ("Anna".parse().unwrap(), Outcome::Approve);
+    let ticket = path.bench.app.create_decision_ticket(&name, id(&approval), yes, &reason("ok")).await.unwrap();
+    let mut input =
+        json!({ "approval_id": approval["id"], "outcome": "approve", "reason": "ok", "ticket": ticket.secret });
+    let outcome = path.bench.call(&path.approver, "decide_approval", input.clone()).await;
+    assert_eq!(refused(outcome), ("precondition_required", "expected_version".into()));
+    let decided = path.decide(&approval, Outcome::Approve).await.unwrap();
+    assert_eq!((&decided["state"], &decided["version"]), (&json!("approved"), &json!(2)));
+    assert_eq!(decided["decisions"][0]["via"], "local_ticket");
+    input["expected_version"] = 1.into();
+    let outcome = path.bench.call(&path.approver, "decide_approval", input).await;
+    assert_eq!(refused(outcome), ("conflict", "stale_version".into()));
+    let again = path.decide(&decided, Outcome::Deny).await;
+    assert_eq!(refused(again), ("conflict", "not_pending".into()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_persons_apply_as_soon_as_there_are_two_approvers() {
+    let path = Path::on(Engine::Sqlite).await;
+    // A role in two environments is still one person's.
+    for environment in ["staging", "live"] {
+        path.bench.principal(PrincipalClass::User, "Anna", Some(environment), &[Role::Approver]).await;
+    }
+    let author = path.bench.person("Anna", &[Role::Author]).await;
+    let items = path.items(GOOD).await;
+    let request = async || {
+        let receipt = path.capture(darker(8)).await.receipts["cart"];
+        let review = path.review(&[receipt], Disposition::Accept).await["reviews"][0]["id"].clone();
+        let input = json!({ "receipt_id": receipt });
+        let candidate = path.bench.keyed(&author, "capture_visual_baseline", input).await.unwrap();
+        let items = json!([{ "candidate_id": candidate["id"], "review_id": review }]);
+        let input = json!({ "project": PROJECT, "items": items });
+        path.bench.keyed(&author, "request_baseline_approval", input).await.unwrap()
+    };
+    let (alone, own) = (request().await, request().await);
+    assert_eq!(path.decide(&alone, Outcome::Approve).await.unwrap()["state"], "approved");
+    let second = path.bench.person("Bert", &[Role::Approver]).await;
+    assert_eq!(refused(path.decide(&own, Outcome::Approve).await), ("permission_denied", "two_persons".into()));
+    assert_eq!(path.decide_as(&second, "Bert", &own, Outcome::Approve).await.unwrap()["state"], "approved");
+    // What others made she decides as before.
+    let others = path.request(items).await.unwrap();
+    assert_eq!(path.decide(&others, Outcome::Approve).await.unwrap()["state"], "approved");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_ran_out_is_recorded_as_expired() {
+    let path = Path::on(Engine::Sqlite).await;
+    let approval = path.requested(GOOD).await;
+    path.bench.clock.advance(7 * DAY);
+    assert_eq!(path.state(&approval).await, "expired");
+    assert_eq!(refused(path.decide(&approval, Outcome::Approve).await), ("conflict", "expired".into()));
+    let input = json!({ "approval_id": approval["id"] });
+    let recorded = path.bench.call(&path.maker, "get_approval", input).await.unwrap();
+    assert_eq!((&recorded["state"], &recorded["version"]), (&json!("expired"), &json!(2)));
+    assert_eq!(recorded["decisions"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_whose_capture_was_reviewed_again_is_superseded() {
+    let path = Path::on(Engine::Sqlite).await;
+    let captured = path.capture(GOOD).await;
+    let receipt = captured.receipts["cart"];
+    let review = path.review(&[receipt], Disposition::Accept).await["reviews"][0]["id"].clone();
+    let candidate = path.candidate(receipt).await.unwrap();
+    let items = json!([{ "candidate_id": candidate["id"], "review_id": review }]);
+    let approval = path.request(items).await.unwrap();
+    path.review(&[receipt], Disposition::Reject).await;
+    assert_eq!(refused(path.decide(&approval, Outcome::Approve).await), ("conflict", "superseded".into()));
+    assert_eq!(path.state(&approval).await, "superseded");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_denial_changes_its_own_rows_alone() {
+    let path = Path::on(Engine::Postgres).await;
+    path.materialised(GOOD, 0).await;
+    let approval = path.requested(darker(3)).await;
+    let before = dump(&path.bench.database);
+    let denied = path.decide(&approval, Outcome::Deny).await.unwrap();
+    assert_eq!(denied["state"], "denied");
+    let after = dump(&path.bench.database);
+    let changed: Vec<_> =
+        after.iter().filter(|(table, rows)| before[*table] != **rows).map(|(table, _)| table).collect();
+    assert_eq!(changed, ["approvals", "audit", "decisions", "events", "tickets"]);
+    let rows = |dump: &BTreeMap<String, String>, table: &str| dump[table].lines().count();
+    for (table, more) in [("approvals", 0), ("decisions", 1), ("events", 1), ("audit", 2), ("tickets", 1)] {
+        assert_eq!(rows(&after, table), rows(&before, table) + more, "{table}");
+    }
+    let outcome = path.consume(&denied, 1).await;
+    assert_eq!(refused(outcome), ("conflict", "not_approved".into()));
+    // The items themselves are as good as before.
+    let items: Value = denied["intent"]["items"].as_array().unwrap().iter().map(item).collect();
+    let again = path.request(items).await.unwrap();
+    assert_eq!(path.decide(&again, Outcome::Approve).await.unwrap()["state"], "approved");
+}
+
+fn item(item: &Value) -> Value {
+    json!({ "candidate_id": item["candidate"], "review_id": item["review"] })
+}
+
+/// Every row of every table.
+fn dump(database: &Database) -> BTreeMap<String, String> {
+    let query = |sql: &str| {
+        let psql = Command::new("psql").args(["--no-psqlrc", "-qAtc", sql, database.url()]).output().unwrap();
+        assert!(psql.status.success(), "{}", String::from_utf8_lossy(&psql.stderr));
+        String::from_utf8(psql.stdout).unwrap()
+    };
+    let tables = query("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1");
+    let rows = |table: &str| query(&format!("SELECT t::text FROM {table} AS t ORDER BY 1"));
+    let dump: BTreeMap<_, _> = tables.lines().map(|table| (table.to_owned(), rows(table))).collect();
+    assert!(dump.len() > 20, "{:?}", dump.keys());
+    dump
+}
