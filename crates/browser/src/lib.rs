@@ -4,6 +4,7 @@
 //! [`run_cell`], each in a context of its own. This is the only crate that names `chromiumoxide`. It must not know of
 //! runs, leases, storage or baselines: it is given a scenario and a profile, and returns bytes and what it saw.
 
+mod abandoned;
 mod act;
 mod browser;
 mod capture;
@@ -24,6 +25,7 @@ mod settle;
 mod tab;
 mod watch;
 
+pub use abandoned::clear_abandoned;
 pub use browser::{Browser, BrowserConfig, DEFAULT_UID};
 pub use capture::CapturedCheckpoint;
 pub use cell::{CellOutcome, CellPlan, STEP_DEADLINE, run_cell};

@@ -14,7 +14,10 @@ use std::{
 use rustix::process::{Pid, Signal, WaitOptions};
 use tempfile::TempDir;
 
-use crate::error::{BrowserError, clip};
+use crate::{
+    abandoned,
+    error::{BrowserError, clip},
+};
 
 /// How long a started browser may take to listen.
 const LISTEN: Duration = Duration::from_secs(20);
@@ -103,7 +106,7 @@ impl Drop for Process {
 
 /// A directory that only the browser's user can enter.
 fn own_directory(uid: Option<u32>) -> io::Result<TempDir> {
-    let directory = tempfile::Builder::new().prefix("pinhole-browser-").tempdir()?;
+    let directory = tempfile::Builder::new().prefix(&abandoned::prefix()).tempdir()?;
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700))?;
     for name in ["profile", "tmp"] {
         fs::create_dir(directory.path().join(name))?;

@@ -10,7 +10,7 @@ mod lane;
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use pinhole_app::App;
-use pinhole_browser::BrowserConfig;
+use pinhole_browser::{BrowserConfig, clear_abandoned};
 use pinhole_core::{Error, Result};
 use pinhole_jobs::{CaptureJob, RunnerSettings};
 use pinhole_runtime::{WorkerConfig, WorkerLink};
@@ -47,6 +47,9 @@ pub async fn run(app: App, config: &WorkerConfig, stop: CancellationToken) -> Re
         allow_no_sandbox: settings.allow_no_sandbox,
     };
     let fault = config.crash_at.as_deref().map(str::parse::<Fault>).transpose()?;
+    if let Err(error) = tokio::task::spawn_blocking(clear_abandoned).await.map_err(Error::internal)? {
+        tracing::warn!(%error, "what earlier workers left could not be looked for");
+    }
     let lanes = Arc::new(Lanes::new(browser, concurrency.get()));
     let wake = Some(app.wake().receiver());
     let runner = RunnerSettings { concurrency, wake, grace: GRACE, ..RunnerSettings::default() };

@@ -1,0 +1,170 @@
+//! Runs without a server, for `pinhole try`: project, environment and scenario are made on the way, and the baseline
+//! is always the previous run. What they capture can never become a baseline.
+
+use pinhole_contract::{
+    EnvironmentDocument, GetScenarioRun, GetScenarioRunResult, RunResultView, RunView, StartScenarioRun,
+};
+use pinhole_core::{
+    ArtifactId, BaselineSelector, EnvironmentId, EnvironmentSelector, IdempotencyKey, Previous, ProjectId,
+    ReceiptSelector, Result, RunId, ScenarioId, ScenarioSelector, Sha256Digest, Slug, True, canonical_json,
+};
+use pinhole_scenario::{CanonicalScenario, Scenario as ScenarioDocument};
+use pinhole_store::{Environment, EnvironmentRevision, Project, Scenario};
+use serde_json::json;
+use url::Url;
+
+use crate::{App, runs, scenarios::insert_revision, unit::Unit};
+
+/// The project of all runs without a server.
+const PROJECT: &str = "try";
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct TryRun {
+    /// The same for the same page or scenario file; names environment and scenario.
+    pub name: Slug,
+    /// Where relative addresses start.
+    pub base_url: Url,
+    /// What to do.
+    pub scenario: ScenarioDocument,
+}
+
+impl App {
+    /// Starts a run against the previous one of the same name.
+    ///
+    /// # Errors
+    /// As for `start_scenario_run`.
+    pub async fn start_try_run(&self, target: &TryRun) -> Result<RunView> {
+        let actor = self.system_actor();
+        let canonical = &target.scenario.canonical()?;
+        self.write(&actor, "prepare_try_run", move |unit, _| {
+            Box::pin(async move { prepare(unit, target, canonical).await })
+        })
+        .await?;
+        let key: IdempotencyKey = self.ids().uuid().simple().to_string().parse()?;
+        let command = StartScenarioRun {
+            project: PROJECT.parse()?,
+            scenario: target.name.clone(),
+            revision: ScenarioSelector::Digest(canonical.digest),
+            environment: target.name.clone(),
+            environment_revision: EnvironmentSelector::Latest(True),
+            baseline: BaselineSelector::Receipt(ReceiptSelector::Previous(Previous::Previous)),
+            idempotency_key: Some(key),
+        };
+        runs::start_as(self, &actor, command, runs::Trigger::Try).await
+    }
+
+    /// The run as it stands.
+    ///
+    /// # Errors
+    /// As for `get_scenario_run`.
+    pub async fn try_run(&self, run_id: RunId) -> Result<RunView> {
+        runs::get(self, &self.system_actor(), GetScenarioRun { run_id }).await
+    }
+
+    /// The result of the run: its first page, which holds 200 checkpoints.
+    ///
+    /// # Errors
+    /// As for `get_scenario_run_result`.
+    pub async fn try_result(&self, run_id: RunId) -> Result<RunResultView> {
+        let limit = pinhole_contract::Limit::try_from(pinhole_contract::Limit::MAX).unwrap_or_default();
+        runs::result(self, &self.system_actor(), GetScenarioRunResult { run_id, limit, cursor: None }).await
+    }
+
+    /// The bytes of an artifact of the run.
+    ///
+    /// # Errors
+    /// As for the artifact's content.
+    pub async fn try_artifact(&self, id: ArtifactId) -> Result<Vec<u8>> {
+        self.artifact_content(&self.system_actor(), id).await?.read().await
+    }
+}
+
+/// Makes what is missing, and moves environment and scenario on when they are not as asked for.
+async fn prepare(unit: &mut Unit, target: &TryRun, canonical: &CanonicalScenario) -> Result<()> {
+    let project = ensure_project(unit).await?;
+    ensure_environment(unit, project, target).await?;
+    ensure_scenario(unit, project, target, canonical).await?;
+    let detail = json!({ "name": target.name, "digest": canonical.digest });
+    unit.audit(Some(project), None, detail).await
+}
+
+async fn ensure_project(unit: &mut Unit) -> Result<ProjectId> {
+    let slug: Slug = PROJECT.parse()?;
+    if let Some(project) = unit.project_by_slug(&slug).await? {
+        return Ok(project.id);
+    }
+    let project = Project {
+        id: ProjectId::from_uuid(unit.uuid()),
+        slug,
+        title: "Captures without a server".parse()?,
+        created_by: unit.actor().principal,
+        created_at: unit.now(),
+    };
+    unit.insert_project(&project).await?;
+    Ok(project.id)
+}
+
+async fn ensure_environment(unit: &mut Unit, project: ProjectId, target: &TryRun) -> Result<()> {
+    let document = EnvironmentDocument { base_url: target.base_url.to_string(), allowed_hosts: Vec::new() };
+    let canonical = canonical_json(&document)?;
+    let sha256 = Sha256Digest::of(&canonical);
+    let (id, revision) = match unit.environment_by_slug(project, &target.name).await? {
+        Some(found) => {
+            let head = unit.environment_revision(found.id, found.head_revision).await?;
+            if head.is_some_and(|head| head.sha256 == sha256) {
+                return Ok(());
+            }
+            unit.advance_environment(found.id, found.head_revision).await?;
+            (found.id, found.head_revision + 1)
+        }
+        None => {
+            let environment = Environment {
+                id: EnvironmentId::from_uuid(unit.uuid()),
+                project_id: project,
+                slug: target.name.clone(),
+                head_revision: 1,
+                created_at: unit.now(),
+            };
+            unit.insert_environment(&environment).await?;
+            (environment.id, 1)
+        }
+    };
+    let revision = EnvironmentRevision {
+        environment_id: id,
+        revision,
+        document: String::from_utf8(canonical).map_err(pinhole_core::Error::internal)?,
+        sha256,
+        created_by: unit.actor().principal,
+        created_at: unit.now(),
+    };
+    unit.insert_environment_revision(&revision).await
+}
+
+async fn ensure_scenario(
+    unit: &mut Unit,
+    project: ProjectId,
+    target: &TryRun,
+    canonical: &CanonicalScenario,
+) -> Result<()> {
+    let id = match unit.scenario_by_slug(project, &target.name).await? {
+        Some(found) if found.head_digest == canonical.digest => return Ok(()),
+        Some(found) => {
+            insert_revision(unit, found.id, canonical).await?;
+            unit.advance_scenario(found.id, found.version, canonical.digest).await?;
+            return Ok(());
+        }
+        None => ScenarioId::from_uuid(unit.uuid()),
+    };
+    let scenario = Scenario {
+        id,
+        project_id: project,
+        slug: target.name.clone(),
+        head_digest: canonical.digest,
+        version: 1,
+        archived_at: None,
+        created_at: unit.now(),
+    };
+    unit.insert_scenario(&scenario).await?;
+    insert_revision(unit, id, canonical).await
+}
