@@ -1,7 +1,10 @@
 //! What is known of a page from its events alone: loading, requests under way, the main document's answer, console
 //! messages, and faults that end the cell. It answers dialogs and lets new workers run, and does nothing else.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use chromiumoxide::cdp::{
     browser_protocol::{emulation::SetUserAgentOverrideParams, page::HandleJavaScriptDialogParams},
@@ -23,6 +26,9 @@ use crate::{
 /// A page that asks more often is stuck in a loop of dialogs.
 const MAX_DIALOGS: u32 = 10;
 
+/// A step that waits for one document looks at these; no page goes through more between two looks.
+const MAX_PAST: usize = 64;
+
 /// The main document's answer.
 #[derive(Debug, Default)]
 struct Document {
@@ -35,6 +41,8 @@ struct Document {
 struct State {
     /// The document that is shown.
     loader: String,
+    /// The ones shown before it, the latest last.
+    past: VecDeque<String>,
     url: String,
     /// The last answer to a navigation request of the main frame; it comes before the document is shown.
     answer: Document,
@@ -46,6 +54,13 @@ struct State {
     dialogs: u32,
     fault: Option<Fault>,
     console: Console,
+}
+
+impl State {
+    /// Whether `loader`'s document has come, even if a redirect of its own has led on since.
+    fn has_come(&self, loader: Option<&str>) -> bool {
+        loader.is_none_or(|id| self.loader == id || self.past.iter().any(|past| past == id))
+    }
 }
 
 /// The state of one page, filled by the socket's task and read by the cell.
@@ -114,9 +129,9 @@ impl Watch {
         }
     }
 
-    /// Waits until `loader`'s document is loaded, or any document when it is absent; the caller bounds the wait.
+    /// Waits until `loader`'s document, or one that it led to, is loaded, or any document when it is absent; the caller bounds the wait.
     pub(crate) async fn loaded(&self, loader: Option<&str>) {
-        self.until(|state| state.loaded && !state.loading && loader.is_none_or(|id| state.loader == id)).await;
+        self.until(|state| state.loaded && !state.loading && state.has_come(loader)).await;
     }
 
     async fn until(&self, holds: impl Fn(&State) -> bool) {
@@ -137,7 +152,7 @@ impl Watch {
     /// Whether `loader`'s document has been parsed, though parts of it may still be loading.
     pub(crate) fn is_parsed(&self, loader: Option<&str>) -> bool {
         let state = self.state();
-        state.dom_ready && loader.is_none_or(|id| state.loader == id)
+        state.dom_ready && state.has_come(loader)
     }
 
     pub(crate) fn is_loading(&self) -> bool {
@@ -226,7 +241,12 @@ impl Watch {
             return;
         }
         let mut state = self.state();
-        state.loader = frame("/frame/loaderId").unwrap_or_default().to_owned();
+        let loader = frame("/frame/loaderId").unwrap_or_default().to_owned();
+        let past = std::mem::replace(&mut state.loader, loader);
+        state.past.push_back(past);
+        if state.past.len() > MAX_PAST {
+            state.past.pop_front();
+        }
         state.url = frame("/frame/unreachableUrl").or(frame("/frame/url")).unwrap_or_default().to_owned();
         state.url.push_str(frame("/frame/urlFragment").unwrap_or_default());
         (state.dom_ready, state.loaded) = (false, false);
