@@ -51,13 +51,7 @@ pub(crate) async fn review_visual(app: &App, actor: &Actor, command: ReviewVisua
                 Keyed::Replay(_) => return Err(Error::internal("a replay that was not seen as one")),
             };
             check_evidence(command.disposition, &receipts)?;
-            let (project, reviewer) = names(unit, &run).await?;
-            let mut reviews = Vec::with_capacity(receipts.len());
-            for receipt in &receipts {
-                let review = disposition(unit, command, receipt, (&project, &reviewer), via)?;
-                unit.insert_review(&review).await?;
-                reviews.push(review);
-            }
+            let reviews = insert(unit, command, &run, &receipts, via).await?;
             let ids: Vec<_> = reviews.iter().map(|review| review.id.to_string()).collect();
             unit.remember(call, ids.join(" ")).await?;
             let object = run.id.to_string();
@@ -70,7 +64,8 @@ pub(crate) async fn review_visual(app: &App, actor: &Actor, command: ReviewVisua
     .await
 }
 
-fn check_shape(receipts: &[ReceiptId]) -> Result<()> {
+/// The bounds that the schema states.
+pub(super) fn check_shape(receipts: &[ReceiptId]) -> Result<()> {
     if receipts.is_empty() || receipts.len() > MAX_RECEIPTS {
         return Err(Error::invalid("receipts", format!("expected 1 to {MAX_RECEIPTS} receipts")));
     }
@@ -132,11 +127,23 @@ fn check_evidence(disposition: Disposition, receipts: &[Receipt]) -> Result<()> 
     }
 }
 
-async fn names(unit: &mut Unit, run: &Run) -> Result<(Slug, Name)> {
+async fn insert(
+    unit: &mut Unit,
+    command: &ReviewVisualBaseline,
+    run: &Run,
+    receipts: &[Receipt],
+    via: Via,
+) -> Result<Vec<Review>> {
     let project = unit.project(run.pins.project).await?.ok_or_else(|| Error::internal("a run without its project"))?;
     let actor = unit.actor().principal;
     let reviewer = unit.principal(actor).await?.ok_or_else(Error::unauthenticated)?;
-    Ok((project.slug, reviewer.name))
+    let mut reviews = Vec::with_capacity(receipts.len());
+    for receipt in receipts {
+        let review = disposition(unit, command, receipt, (&project.slug, &reviewer.name), via)?;
+        unit.insert_review(&review).await?;
+        reviews.push(review);
+    }
+    Ok(reviews)
 }
 
 fn disposition(

@@ -12,7 +12,7 @@ use pinhole_store::Ticket;
 use serde_json::json;
 
 use super::{
-    review::{intent_digest, one_run, receipts},
+    review::{check_shape, intent_digest, one_run, receipts},
     via_text,
 };
 use crate::{App, admin::with_checksum, unit::Unit};
@@ -45,7 +45,7 @@ impl App {
     /// outcome and reason. It lasts 10 minutes.
     ///
     /// # Errors
-    /// `not_found` without such a principal or receipt, `invalid_arguments` for receipts of different runs,
+    /// `not_found` without such a principal or receipt, `invalid_arguments` unless they are 1 to 200 of one run,
     /// `permission_denied` when the principal is no user or the installation takes no such tickets.
     pub async fn create_review_ticket(
         &self,
@@ -54,6 +54,7 @@ impl App {
         disposition: Disposition,
         reason: &Reason,
     ) -> Result<NewTicket> {
+        check_shape(receipts)?;
         let secret = with_checksum("pht", &self.secret_bytes()?);
         let (actor, secret) = (self.system_actor(), &secret);
         self.write(&actor, "create_review_ticket", move |unit, _| {
