@@ -135,7 +135,8 @@ impl Tx {
         .await
     }
 
-    /// Moves a line from revision `expected` to the next, which has `digest`; false when it was elsewhere.
+    /// Moves a line from revision `expected` to the next, which has `digest`; false when it was elsewhere. A line that
+    /// does not exist is at 0.
     pub async fn advance_catalog_line(
         &mut self,
         project: ProjectId,
@@ -147,7 +148,9 @@ impl Tx {
         let changed = self
             .execute(
                 "INSERT INTO catalog_lines (project_id, name, head_revision, head_sha256, created_at) \
-                 VALUES ($1, $2, $3 + 1, $4, $5) ON CONFLICT (project_id, name) DO UPDATE \
+                 SELECT $1, $2, $3 + 1, $4, $5 \
+                 WHERE $3 = 0 OR EXISTS (SELECT 1 FROM catalog_lines WHERE project_id = $1 AND name = $2) \
+                 ON CONFLICT (project_id, name) DO UPDATE \
                  SET head_revision = excluded.head_revision, head_sha256 = excluded.head_sha256 \
                  WHERE catalog_lines.head_revision = $3",
                 &[text(project), text(name), int(expected), text(digest), time(now)],

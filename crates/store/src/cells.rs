@@ -280,17 +280,6 @@ impl Tx {
         Ok(changed == 1)
     }
 
-    /// Queued cells, oldest first, at most `limit`; what a worker looks at when it was told nothing.
-    pub async fn queued_cells(&mut self, limit: u32) -> Result<Vec<Cell>> {
-        let now = self.now();
-        self.fetch_all(
-            "SELECT * FROM cells WHERE state = 'queued' AND not_before <= $1 ORDER BY created_at, id LIMIT $2",
-            &[time(now), int(limit)],
-            read,
-        )
-        .await
-    }
-
     /// Every attempt of a cell in order.
     pub async fn attempts_of(&mut self, id: CellId) -> Result<Vec<Attempt>> {
         self.fetch_all("SELECT * FROM cell_attempts WHERE cell_id = $1 ORDER BY attempt", &[text(id)], read_attempt)

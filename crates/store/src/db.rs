@@ -71,7 +71,7 @@ impl Store {
             let pool =
                 |connections| SqlitePoolOptions::new().max_connections(connections).acquire_timeout(ACQUIRE_TIMEOUT);
             let writer = pool(1).connect_with(options.clone()).await.map_err(unreachable)?;
-            let readers = pool(4).connect_lazy_with(options);
+            let readers = pool(4).connect_lazy_with(options.pragma("query_only", "on"));
             Backend::Sqlite { writer, readers }
         } else if url.starts_with("postgres:") || url.starts_with("postgresql:") {
             let options = PgConnectOptions::from_str(url)

@@ -8,7 +8,7 @@ use pinhole_core::{
 use crate::{
     Tx,
     row::Row,
-    value::{int, json, text, text_or_null, time, time_or_null},
+    value::{int, json, text, time, time_or_null},
 };
 
 /// A user or a service.
@@ -280,15 +280,5 @@ impl Tx {
             .execute("UPDATE tickets SET used_at = $2 WHERE id = $1 AND used_at IS NULL", &[text(id), time(now)])
             .await?;
         Ok(changed == 1)
-    }
-
-    /// Principals in order of their names after `after`, at most `limit`.
-    pub async fn list_principals(&mut self, after: Option<&Name>, limit: u32) -> Result<Vec<Principal>> {
-        self.fetch_all(
-            "SELECT * FROM principals WHERE name > coalesce($1, '') ORDER BY name LIMIT $2",
-            &[text_or_null(after), int(limit)],
-            read_principal,
-        )
-        .await
     }
 }

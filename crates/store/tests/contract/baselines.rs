@@ -1,0 +1,162 @@
+//! Candidates, reviews, approvals and decisions.
+
+use pinhole_core::{ApprovalState, CandidateState, Disposition, Outcome, PrincipalId};
+use pinhole_store::{Approval, Candidate, Decision, Receipt, Review};
+use pinhole_testkit::Engine;
+
+use crate::{
+    rows::{AWKWARD, Ground, key, line, sha256},
+    support::{Fixture, assert_exists, assert_same, at, id, on_both_engines},
+};
+
+on_both_engines! {
+    candidates
+    candidates_of_an_approval_come_in_its_order
+    the_newest_review_counts
+    approvals_move_from_the_version_that_was_read
+    decisions_are_one_for_each_person
+}
+
+pub(crate) fn review(fixture: &Fixture, ground: &Ground, receipt: &Receipt, micros: i64) -> Review {
+    Review {
+        id: id!(fixture, ReviewId),
+        project_id: ground.project.id,
+        receipt_id: receipt.id,
+        disposition: Disposition::Accept,
+        reason: AWKWARD.parse().unwrap(),
+        capture_sha256: sha256("capture"),
+        render_sha256: sha256("render"),
+        rules_sha256: sha256("rules"),
+        reviewer: ground.principal.id,
+        via: "ticket".into(),
+        envelope: "{\"review\":1}".into(),
+        created_at: at(micros),
+    }
+}
+
+pub(crate) fn decision(fixture: &Fixture, approval: &Approval, by: PrincipalId, micros: i64) -> Decision {
+    Decision {
+        id: id!(fixture, DecisionId),
+        approval_id: approval.id,
+        project_id: approval.project_id,
+        outcome: Outcome::Approve,
+        reason: AWKWARD.parse().unwrap(),
+        principal_id: by,
+        via: "session".into(),
+        envelope: "{\"decision\":1}".into(),
+        created_at: at(micros),
+    }
+}
+
+async fn candidates(engine: Engine) {
+    let fixture = Fixture::new(engine).await;
+    let ground = fixture.ground().await;
+    let receipt = fixture.captured(&ground).await.receipt;
+    let candidate = fixture.candidate(&ground, &receipt, key("main", "cart"));
+    // Two people may propose for one key.
+    let other = fixture.candidate(&ground, &receipt, key("main", "cart"));
+    let mut tx = fixture.write().await;
+    for candidate in [&candidate, &other] {
+        tx.insert_candidate(candidate).await.unwrap();
+        assert_same(tx.candidate(candidate.id).await.unwrap(), Some(candidate.clone()));
+    }
+    let unknown = id!(fixture, CandidateId);
+    assert!(tx.candidate(unknown).await.unwrap().is_none());
+
+    let (ready, consumed, withdrawn) = (CandidateState::Ready, CandidateState::Consumed, CandidateState::Withdrawn);
+    assert!(!tx.move_candidate(candidate.id, CandidateState::Capturing, ready).await.unwrap());
+    assert!(!tx.move_candidate(unknown, ready, consumed).await.unwrap());
+    assert!(tx.move_candidate(candidate.id, ready, consumed).await.unwrap());
+    assert!(!tx.move_candidate(candidate.id, ready, withdrawn).await.unwrap());
+    let expected = Candidate { state: consumed, ..candidate.clone() };
+    assert_same(tx.candidate(candidate.id).await.unwrap(), Some(expected));
+    assert_same(tx.candidate(other.id).await.unwrap(), Some(other));
+    assert_exists(tx.insert_candidate(&candidate).await);
+}
+
+async fn candidates_of_an_approval_come_in_its_order(engine: Engine) {
+    let fixture = Fixture::new(engine).await;
+    let ground = fixture.ground().await;
+    let receipt = fixture.captured(&ground).await.receipt;
+    let candidate = |checkpoint| fixture.candidate(&ground, &receipt, key("main", checkpoint));
+    let (first, second, third) = (candidate("a"), candidate("b"), candidate("c"));
+    let approval = fixture.approval(&ground, &line("main"), &[&third, &first]);
+    let other = fixture.approval(&ground, &line("main"), &[&first, &second]);
+    let mut tx = fixture.write().await;
+    for candidate in [&first, &second, &third] {
+        tx.insert_candidate(candidate).await.unwrap();
+    }
+    assert!(tx.candidates_of(approval.id).await.unwrap().is_empty());
+    tx.insert_approval(&approval).await.unwrap();
+    tx.insert_approval(&other).await.unwrap();
+    assert_same(tx.candidates_of(approval.id).await.unwrap(), vec![third, first.clone()]);
+    assert_same(tx.candidates_of(other.id).await.unwrap(), vec![first, second]);
+}
+
+async fn the_newest_review_counts(engine: Engine) {
+    let fixture = Fixture::new(engine).await;
+    let ground = fixture.ground().await;
+    let receipt = fixture.captured(&ground).await.receipt;
+    let late = review(&fixture, &ground, &receipt, 20);
+    let early = review(&fixture, &ground, &receipt, 10);
+    let tie = Review { disposition: Disposition::Reject, ..review(&fixture, &ground, &receipt, 20) };
+    let mut tx = fixture.write().await;
+    assert!(tx.newest_review(receipt.id).await.unwrap().is_none());
+    for (review, newest) in [(&early, &early), (&late, &late), (&tie, &tie)] {
+        tx.insert_review(review).await.unwrap();
+        assert_same(tx.review(review.id).await.unwrap(), Some(review.clone()));
+        assert_same(tx.newest_review(receipt.id).await.unwrap(), Some(newest.clone()));
+    }
+    // One that is older than those before it changes nothing.
+    tx.insert_review(&review(&fixture, &ground, &receipt, 15)).await.unwrap();
+    assert_same(tx.newest_review(receipt.id).await.unwrap(), Some(tie.clone()));
+    assert!(tx.review(id!(fixture, ReviewId)).await.unwrap().is_none());
+    assert!(tx.newest_review(id!(fixture, ReceiptId)).await.unwrap().is_none());
+    assert_exists(tx.insert_review(&tie).await);
+}
+
+async fn approvals_move_from_the_version_that_was_read(engine: Engine) {
+    let fixture = Fixture::new(engine).await;
+    let ground = fixture.ground().await;
+    let receipt = fixture.captured(&ground).await.receipt;
+    let candidate = fixture.candidate(&ground, &receipt, key("release/2-1", "cart"));
+    let approval = fixture.approval(&ground, &line("release/2-1"), &[&candidate]);
+    let other = fixture.approval(&ground, &line("release/2-1"), &[&candidate]);
+    let mut tx = fixture.write().await;
+    tx.insert_candidate(&candidate).await.unwrap();
+    tx.insert_approval(&approval).await.unwrap();
+    tx.insert_approval(&other).await.unwrap();
+    assert_same(tx.approval(approval.id).await.unwrap(), Some(approval.clone()));
+    assert!(tx.approval(id!(fixture, ApprovalId)).await.unwrap().is_none());
+
+    let (approved, consumed) = (ApprovalState::Approved, ApprovalState::Consumed);
+    assert!(!tx.move_approval(approval.id, 2, approved, None).await.unwrap());
+    assert!(!tx.move_approval(id!(fixture, ApprovalId), 1, approved, None).await.unwrap());
+    assert!(tx.move_approval(approval.id, 1, approved, None).await.unwrap());
+    assert!(!tx.move_approval(approval.id, 1, ApprovalState::Denied, None).await.unwrap());
+    assert!(tx.move_approval(approval.id, 2, consumed, Some(7)).await.unwrap());
+    let expected = Approval { version: 3, state: consumed, consumed_revision: Some(7), ..approval.clone() };
+    assert_same(tx.approval(approval.id).await.unwrap(), Some(expected));
+    assert_same(tx.approval(other.id).await.unwrap(), Some(other));
+    assert_exists(tx.insert_approval(&approval).await);
+}
+
+async fn decisions_are_one_for_each_person(engine: Engine) {
+    let fixture = Fixture::new(engine).await;
+    let ground = fixture.ground().await;
+    let receipt = fixture.captured(&ground).await.receipt;
+    let candidate = fixture.candidate(&ground, &receipt, key("main", "cart"));
+    let approval = fixture.approval(&ground, &line("main"), &[&candidate]);
+    let (ada, bob) = (ground.principal.id, id!(fixture, PrincipalId));
+    let late = decision(&fixture, &approval, ada, 20);
+    let early = Decision { outcome: Outcome::Deny, ..decision(&fixture, &approval, bob, 10) };
+    let mut tx = fixture.write().await;
+    tx.insert_candidate(&candidate).await.unwrap();
+    tx.insert_approval(&approval).await.unwrap();
+    assert!(tx.decisions_of(approval.id).await.unwrap().is_empty());
+    tx.insert_decision(&late).await.unwrap();
+    tx.insert_decision(&early).await.unwrap();
+    assert_same(tx.decisions_of(approval.id).await.unwrap(), vec![early, late]);
+    assert!(tx.decisions_of(id!(fixture, ApprovalId)).await.unwrap().is_empty());
+    assert_exists(tx.insert_decision(&decision(&fixture, &approval, ada, 30)).await);
+}

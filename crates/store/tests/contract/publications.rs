@@ -1,0 +1,333 @@
+//! Publications, how they are found by branch, and their attempts.
+
+use std::time::Duration;
+
+use pinhole_core::{PublicationId, PublicationState, Timestamp};
+use pinhole_store::{Publication, PublicationAttempt, Remote};
+use pinhole_testkit::Engine;
+use serde_json::{Value as Json, json};
+
+use crate::{
+    rows::{AWKWARD, Ground, line, slug},
+    support::{Fixture, assert_exists, assert_same, at, id, on_both_engines},
+};
+
+on_both_engines! {
+    a_revision_has_one_publication_to_a_branch
+    a_save_needs_the_publication_as_it_was_read
+    another_catalog_on_the_branch_is_found_until_it_gave_up
+    what_was_published_to_a_branch_is_listed_in_order
+    an_unsure_commit_is_found_in_the_present_attempt
+    waiting_publications_expect_one_head
+    due_publications_are_the_unfinished_ones_whose_time_has_come
+    attempts_are_kept_apart
+}
+
+struct Branch {
+    fixture: Fixture,
+    ground: Ground,
+    remote: Remote,
+}
+
+impl Branch {
+    async fn new(engine: Engine) -> Self {
+        let fixture = Fixture::new(engine).await;
+        let ground = fixture.ground().await;
+        let remote = Remote {
+            id: id!(fixture, RemoteId),
+            slug: slug("origin"),
+            url: "file:///srv/catalog.git".into(),
+            branches: vec!["*".into()],
+            created_at: at(0),
+        };
+        let mut tx = fixture.write().await;
+        tx.put_remote(&remote).await.unwrap();
+        tx.commit().await.unwrap();
+        Self { fixture, ground, remote }
+    }
+
+    /// A queued publication to `main` that is not due for ever.
+    fn publication(&self, revision: u32) -> Publication {
+        Publication {
+            id: id!(self.fixture, PublicationId),
+            project_id: self.ground.project.id,
+            line: line("main"),
+            revision,
+            remote_id: self.remote.id,
+            branch: line("main"),
+            state: PublicationState::Queued,
+            version: 1,
+            attempt: 1,
+            claim_token: None,
+            due_at: Timestamp::from_micros(i64::MAX),
+            tries: 0,
+            detail: None,
+            receipt: None,
+            created_by: self.ground.principal.id,
+            created_at: at(0),
+            finished_at: None,
+        }
+    }
+}
+
+fn attempt(publication: &Publication, expected_head: Json) -> PublicationAttempt {
+    PublicationAttempt {
+        publication_id: publication.id,
+        attempt: publication.attempt,
+        expected_head,
+        base_commit: None,
+        commit_id: None,
+        outcome: None,
+        detail: None,
+        started_at: at(1),
+        ended_at: None,
+    }
+}
+
+fn ids(publications: &[Publication]) -> Vec<PublicationId> {
+    publications.iter().map(|publication| publication.id).collect()
+}
+
+async fn a_revision_has_one_publication_to_a_branch(engine: Engine) {
+    let branch = Branch::new(engine).await;
+    let publication = branch.publication(1);
+    let to_other_branch = Publication { branch: line("release"), ..branch.publication(1) };
+    let of_other_line = Publication { line: line("release"), ..branch.publication(1) };
+    let mut tx = branch.fixture.write().await;
+    for publication in [&publication, &to_other_branch, &of_other_line, &branch.publication(2)] {
+        tx.insert_publication(publication).await.unwrap();
+        let Publication { id, project_id, line, revision, remote_id, branch, .. } = publication;
+        assert_same(tx.publication(*id).await.unwrap(), Some(publication.clone()));
+        let found = tx.publication_of(*project_id, line, *revision, *remote_id, branch).await.unwrap();
+        assert_same(found, Some(publication.clone()));
+    }
+    let unknown = id!(branch.fixture, PublicationId);
+    assert!(tx.publication(unknown).await.unwrap().is_none());
+    let (project, remote, main) = (branch.ground.project.id, branch.remote.id, line("main"));
+    assert!(tx.publication_of(project, &main, 3, remote, &main).await.unwrap().is_none());
+    assert!(tx.publication_of(project, &main, 1, id!(branch.fixture, RemoteId), &main).await.unwrap().is_none());
+    assert_exists(tx.insert_publication(&branch.publication(1)).await);
+}
+
+async fn a_save_needs_the_publication_as_it_was_read(engine: Engine) {
+    let branch = Branch::new(engine).await;
+    let (queued, other) = (branch.publication(1), branch.publication(2));
+    let token = id!(branch.fixture, ClaimToken);
+    let claimed = Publication {
+        state: PublicationState::Committing,
+        version: 2,
+        claim_token: Some(token),
+        due_at: at(100),
+        tries: 1,
+        ..queued.clone()
+    };
+    let published = Publication {
+        state: PublicationState::Published,
+        version: 3,
+        attempt: 2,
+        claim_token: None,
+        due_at: at(200),
+        tries: 0,
+        detail: Some(AWKWARD.into()),
+        receipt: Some("{\"receipt\":1}".into()),
+        finished_at: Some(at(150)),
+        ..queued.clone()
+    };
+    let mut tx = branch.fixture.write().await;
+    tx.insert_publication(&queued).await.unwrap();
+    tx.insert_publication(&other).await.unwrap();
+    assert!(!tx.save_publication(&branch.publication(1), &claimed).await.unwrap());
+    assert!(tx.save_publication(&queued, &claimed).await.unwrap());
+    assert_same(tx.publication(queued.id).await.unwrap(), Some(claimed.clone()));
+    let stale = [
+        queued.clone(),
+        Publication { claim_token: Some(id!(branch.fixture, ClaimToken)), ..claimed.clone() },
+        Publication { claim_token: None, ..claimed.clone() },
+        Publication { state: PublicationState::Pushing, ..claimed.clone() },
+        Publication { attempt: 2, ..claimed.clone() },
+        Publication { due_at: at(101), ..claimed.clone() },
+    ];
+    for before in &stale {
+        assert!(!tx.save_publication(before, &published).await.unwrap(), "{before:?}");
+    }
+    assert_same(tx.publication(queued.id).await.unwrap(), Some(claimed.clone()));
+    assert!(tx.save_publication(&claimed, &published).await.unwrap());
+    assert_same(tx.publication(queued.id).await.unwrap(), Some(published));
+    assert_same(tx.publication(other.id).await.unwrap(), Some(other));
+}
+
+async fn another_catalog_on_the_branch_is_found_until_it_gave_up(engine: Engine) {
+    let branch = Branch::new(engine).await;
+    let (project, remote, main) = (branch.ground.project.id, branch.remote.id, line("main"));
+    let elsewhere = Publication { branch: line("release"), line: line("other"), ..branch.publication(1) };
+    let mut tx = branch.fixture.write().await;
+    // Its own publications and those to other branches are no hindrance.
+    tx.insert_publication(&branch.publication(1)).await.unwrap();
+    tx.insert_publication(&elsewhere).await.unwrap();
+    assert!(tx.other_catalog_on_branch(remote, &main, project, &main).await.unwrap().is_none());
+    for (revision, state) in (1..).zip(PublicationState::ALL.iter().copied()) {
+        let other = Publication { state, line: line("other"), ..branch.publication(revision) };
+        tx.insert_publication(&other).await.unwrap();
+        let found = tx.other_catalog_on_branch(remote, &main, project, &main).await.unwrap();
+        let gave_up =
+            matches!(state, PublicationState::Conflict | PublicationState::Rejected | PublicationState::Failed);
+        assert_same(found.map(|found| found.id), (!gave_up).then_some(other.id));
+        // Out of the way of the next one.
+        let done = Publication { state: PublicationState::Failed, ..other.clone() };
+        assert!(tx.save_publication(&other, &done).await.unwrap());
+    }
+    let other_project = branch.fixture.project(branch.ground.principal.id, "other");
+    tx.insert_project(&other_project).await.unwrap();
+    let same_line = Publication { project_id: other_project.id, ..branch.publication(1) };
+    tx.insert_publication(&same_line).await.unwrap();
+    let found = tx.other_catalog_on_branch(remote, &main, project, &main).await.unwrap();
+    assert_same(found.map(|found| found.id), Some(same_line.id));
+}
+
+async fn what_was_published_to_a_branch_is_listed_in_order(engine: Engine) {
+    let branch = Branch::new(engine).await;
+    let (remote, main) = (branch.remote.id, line("main"));
+    let mut tx = branch.fixture.write().await;
+    let mut published = Vec::new();
+    for (revision, state, micros) in [
+        (3, PublicationState::Published, 30),
+        (1, PublicationState::Published, 10),
+        (2, PublicationState::Published, 20),
+        (4, PublicationState::Failed, 5),
+    ] {
+        let queued = branch.publication(revision);
+        tx.insert_publication(&queued).await.unwrap();
+        let ended = Publication { state, finished_at: Some(at(micros)), ..queued.clone() };
+        assert!(tx.save_publication(&queued, &ended).await.unwrap());
+        published.push(ended.id);
+    }
+    let (third, first, second) = (published[0], published[1], published[2]);
+    for (until, expected) in [(9, vec![]), (20, vec![first, second]), (99, vec![first, second, third])] {
+        assert_eq!(ids(&tx.published_to_branch(remote, &main, at(until)).await.unwrap()), expected);
+    }
+    assert!(tx.published_to_branch(remote, &line("release"), at(99)).await.unwrap().is_empty());
+    let unknown = id!(branch.fixture, RemoteId);
+    assert!(tx.published_to_branch(unknown, &main, at(99)).await.unwrap().is_empty());
+}
+
+async fn an_unsure_commit_is_found_in_the_present_attempt(engine: Engine) {
+    let branch = Branch::new(engine).await;
+    let (remote, main) = (branch.remote.id, line("main"));
+    let mut tx = branch.fixture.write().await;
+    for (revision, state) in (1..).zip(PublicationState::ALL.iter().copied()) {
+        let publication = Publication { state, attempt: 2, ..branch.publication(revision) };
+        tx.insert_publication(&publication).await.unwrap();
+        for (number, commit) in [(1, format!("old-{state}")), (2, format!("new-{state}"))] {
+            let mut attempt = attempt(&publication, Json::Null);
+            attempt.attempt = number;
+            tx.insert_publication_attempt(&attempt).await.unwrap();
+            attempt.commit_id = Some(commit);
+            tx.save_publication_attempt(&attempt).await.unwrap();
+        }
+        let unsure = matches!(state, PublicationState::Pushing | PublicationState::Verifying);
+        let new = format!("new-{state}");
+        let found = tx.unsure_publication_of_commit(remote, &main, &new).await.unwrap();
+        assert_same(found, unsure.then_some(publication));
+        let old = format!("old-{state}");
+        assert!(tx.unsure_publication_of_commit(remote, &main, &old).await.unwrap().is_none());
+    }
+    let pushing = "new-pushing";
+    assert!(tx.unsure_publication_of_commit(remote, &line("release"), pushing).await.unwrap().is_none());
+    let unknown = id!(branch.fixture, RemoteId);
+    assert!(tx.unsure_publication_of_commit(unknown, &main, pushing).await.unwrap().is_none());
+}
+
+async fn waiting_publications_expect_one_head(engine: Engine) {
+    let branch = Branch::new(engine).await;
+    let (remote, main) = (branch.remote.id, line("main"));
+    let (head, other) = (json!({ "commit": "abc", "tree": "def" }), json!({ "missing": true }));
+    let mut tx = branch.fixture.write().await;
+    let mut waiting = Vec::new();
+    for (revision, state, expected_head) in [
+        (2, PublicationState::Queued, &head),
+        (1, PublicationState::Queued, &head),
+        (3, PublicationState::Queued, &other),
+        (4, PublicationState::Committing, &head),
+    ] {
+        let publication = Publication { state, attempt: 2, ..branch.publication(revision) };
+        tx.insert_publication(&publication).await.unwrap();
+        // The attempt before expected the other head.
+        let before = if *expected_head == head { &other } else { &head };
+        let earlier = Publication { attempt: 1, ..publication.clone() };
+        tx.insert_publication_attempt(&attempt(&earlier, before.clone())).await.unwrap();
+        tx.insert_publication_attempt(&attempt(&publication, expected_head.clone())).await.unwrap();
+        waiting.push(publication.id);
+    }
+    let found = tx.publications_waiting_for(remote, &main, &head).await.unwrap();
+    assert_eq!(ids(&found), waiting[..2]);
+    // The order of members does not matter.
+    let reordered: Json = serde_json::from_str(r#"{"tree":"def","commit":"abc"}"#).unwrap();
+    let found = tx.publications_waiting_for(remote, &main, &reordered).await.unwrap();
+    assert_eq!(ids(&found), waiting[..2]);
+    assert_eq!(ids(&tx.publications_waiting_for(remote, &main, &other).await.unwrap()), waiting[2..3]);
+    assert!(tx.publications_waiting_for(remote, &line("release"), &head).await.unwrap().is_empty());
+    assert!(tx.publications_waiting_for(remote, &main, &json!("abc")).await.unwrap().is_empty());
+}
+
+async fn due_publications_are_the_unfinished_ones_whose_time_has_come(engine: Engine) {
+    let branch = Branch::new(engine).await;
+    let mut tx = branch.fixture.write().await;
+    let now = tx.now();
+    tx.insert_publication(&branch.publication(1)).await.unwrap();
+    let edge = Publication { due_at: now, ..branch.publication(2) };
+    tx.insert_publication(&edge).await.unwrap();
+    assert!(tx.due_publications().await.unwrap().is_empty());
+    let mut expected = Vec::new();
+    for (revision, state) in (3..).zip(PublicationState::ALL.iter().copied()) {
+        let due_at = Timestamp::from_micros(now.as_micros() - i64::from(revision));
+        let publication = Publication { state, due_at, ..branch.publication(revision) };
+        tx.insert_publication(&publication).await.unwrap();
+        let unfinished = matches!(
+            state,
+            PublicationState::Queued
+                | PublicationState::Committing
+                | PublicationState::Pushing
+                | PublicationState::Verifying
+        );
+        if unfinished {
+            expected.insert(0, publication);
+        }
+    }
+    assert_same(tx.due_publications().await.unwrap(), expected);
+    for revision in 1000..1100 {
+        let due_at = Timestamp::from_micros(now.as_micros() - 1);
+        tx.insert_publication(&Publication { due_at, ..branch.publication(revision) }).await.unwrap();
+    }
+    assert_eq!(tx.due_publications().await.unwrap().len(), 100);
+}
+
+async fn attempts_are_kept_apart(engine: Engine) {
+    let branch = Branch::new(engine).await;
+    let (first, other) = (branch.publication(1), branch.publication(2));
+    let second = Publication { attempt: 2, ..first.clone() };
+    let mut expected =
+        vec![attempt(&first, json!({ "commit": AWKWARD })), attempt(&second, json!({ "missing": true }))];
+    let elsewhere = attempt(&other, json!({}));
+    let mut tx = branch.fixture.write().await;
+    for publication in [&first, &other] {
+        tx.insert_publication(publication).await.unwrap();
+        assert!(tx.publication_attempts(publication.id).await.unwrap().is_empty());
+    }
+    for attempt in [&expected[1], &expected[0], &elsewhere] {
+        tx.insert_publication_attempt(attempt).await.unwrap();
+    }
+    assert_same(tx.publication_attempts(first.id).await.unwrap(), expected.clone());
+    expected[0] = PublicationAttempt {
+        base_commit: Some("base".into()),
+        commit_id: Some("commit".into()),
+        outcome: Some("conflict".into()),
+        detail: Some(AWKWARD.into()),
+        started_at: at(50),
+        ended_at: Some(at(50).plus(Duration::from_secs(1))),
+        ..expected[0].clone()
+    };
+    tx.save_publication_attempt(&expected[0]).await.unwrap();
+    assert_same(tx.publication_attempts(first.id).await.unwrap(), expected.clone());
+    assert_same(tx.publication_attempts(other.id).await.unwrap(), vec![elsewhere]);
+    assert_exists(tx.insert_publication_attempt(&expected[1]).await);
+}
