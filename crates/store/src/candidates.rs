@@ -87,10 +87,7 @@ impl Tx {
     /// Moves a candidate from one state to another; false when it was not in `from`.
     pub async fn move_candidate(&mut self, id: CandidateId, from: CandidateState, to: CandidateState) -> Result<bool> {
         let changed = self
-            .execute(
-                "UPDATE candidates SET state = $3 WHERE id = $1 AND state = $2",
-                &[text(id), text(from), text(to)],
-            )
+            .execute("UPDATE candidates SET state = $3 WHERE id = $1 AND state = $2", &[text(id), text(from), text(to)])
             .await?;
         Ok(changed == 1)
     }

@@ -137,11 +137,7 @@ async fn an_entry_is_read_as_it_was_written(engine: Engine) {
     let main = Line::new(engine).await;
     let (fixture, project) = (&main.fixture, main.ground.project.id);
     let active = Entry { review_id: Some(id!(fixture, ReviewId)), ..main.entry(key("main", "cart"), 1) };
-    let ended = Entry {
-        state: EntryState::Invalidated,
-        until_revision: Some(2),
-        ..main.entry(key("main", "cart"), 1)
-    };
+    let ended = Entry { state: EntryState::Invalidated, until_revision: Some(2), ..main.entry(key("main", "cart"), 1) };
     let elsewhere = main.entry(key("other", "cart"), 1);
     let mut tx = fixture.write().await;
     for entry in [&active, &ended, &elsewhere] {
@@ -199,10 +195,7 @@ async fn an_old_revision_reads_the_same_for_ever(engine: Engine) {
             }
         }
         let all = tx.entries_to(project, &main.name, revision).await.unwrap();
-        assert_eq!(
-            all.iter().map(as_it_stood).collect::<Vec<_>>(),
-            made.iter().map(as_it_stood).collect::<Vec<_>>(),
-        );
+        assert_eq!(all.iter().map(as_it_stood).collect::<Vec<_>>(), made.iter().map(as_it_stood).collect::<Vec<_>>(),);
     }
     let sizes: Vec<_> = history.iter().map(Vec::len).collect();
     assert_eq!(sizes, [0, 2, 3, 2, 1, 1]);

@@ -9,7 +9,7 @@ use proptest::{
     collection::vec,
     prelude::*,
     sample::select,
-    test_runner::{Config, TestCaseError, TestError, TestRunner},
+    test_runner::{Config, TestCaseError, TestRunner},
 };
 
 use crate::{
@@ -26,12 +26,27 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// One thing that happens. A `bool` says whether the lease or the waiting lies in the future.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    Claim { worker: usize, lasts: bool },
-    Renew { worker: usize, lasts: bool },
-    Submit { worker: usize },
-    Requeue { worker: usize, waits: bool },
+    Claim {
+        worker: usize,
+        lasts: bool,
+    },
+    Renew {
+        worker: usize,
+        lasts: bool,
+    },
+    Submit {
+        worker: usize,
+    },
+    Requeue {
+        worker: usize,
+        waits: bool,
+    },
     /// The registrar, which goes by the attempt that it read.
-    Finish { attempts_ago: u32, from: RunState, to: RunState },
+    Finish {
+        attempts_ago: u32,
+        from: RunState,
+        to: RunState,
+    },
     Expire,
 }
 
@@ -84,9 +99,10 @@ impl Model {
             (Step::Submit { worker }, State::Running { token: held, lasts: true }) if token(worker) == held => {
                 self.state = State::Registering { token: held };
             }
-            (Step::Requeue { worker, waits }, State::Running { token: held, .. } | State::Registering { token: held })
-                if token(worker) == held =>
-            {
+            (
+                Step::Requeue { worker, waits },
+                State::Running { token: held, .. } | State::Registering { token: held },
+            ) if token(worker) == held => {
                 self.state = State::Queued { ready: !waits };
             }
             (Step::Finish { attempts_ago: 0, from, to }, state) if state.name() == from => {
@@ -131,9 +147,7 @@ async fn perform(tx: &mut Tx, id: CellId, step: Step, model: &Model, fresh: Clai
         Step::Claim { lasts, .. } => Ok(tx.claim_cell(id, fresh, "worker", lease(lasts)).await?.is_some()),
         Step::Renew { worker, lasts } => tx.renew_cell(id, model.tokens[worker], lease(lasts)).await,
         Step::Submit { worker } => tx.submit_cell(id, model.tokens[worker], &submission(None), now.plus(HOUR)).await,
-        Step::Requeue { worker, waits } => {
-            tx.requeue_cell(id, model.tokens[worker], lease(waits), "lost", None).await
-        }
+        Step::Requeue { worker, waits } => tx.requeue_cell(id, model.tokens[worker], lease(waits), "lost", None).await,
         Step::Finish { attempts_ago, from, to } => {
             // Of an attempt that never was, when the cell has had none.
             let attempt = cell.attempt.wrapping_sub(attempts_ago) & 0xffff;
@@ -205,10 +219,7 @@ fn hold_on(engine: Engine) {
     });
     let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
     let result = TestRunner::new(config).run(&steps(), |steps| runtime.block_on(play(&fixture, &cell, &steps)));
-    if let Err(TestError::Fail(why, steps)) = &result {
-        panic!("{why}, after {steps:#?}");
-    }
-    result.unwrap();
+    result.expect("a cell does what the model does");
 }
 
 #[test]

@@ -78,5 +78,8 @@ impl Store {
 }";
     let cases = ["let x = tx\n    .called_over_lines().await; // tx.only_in_a_comment(".to_owned()];
     let missing = without_a_case(&methods(source), &cases);
-    assert_eq!(missing.iter().map(String::as_str).collect::<Vec<_>>(), ["store.never(", "tx.never(", "tx.only_in_a_comment("]);
+    assert_eq!(
+        missing.iter().map(String::as_str).collect::<Vec<_>>(),
+        ["store.never(", "tx.never(", "tx.only_in_a_comment("]
+    );
 }

@@ -8,6 +8,7 @@
 
 mod baselines;
 mod catalog;
+mod cell_ends;
 mod cell_model;
 mod cells;
 mod completeness;

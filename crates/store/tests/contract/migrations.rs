@@ -102,7 +102,8 @@ async fn migrating_twice_changes_nothing(engine: Engine) {
 }
 
 async fn a_newer_schema_is_refused(engine: Engine) {
-    let fixture = Fixture::new(engine).await;
+    let fixture = Fixture::unmigrated(engine).await;
+    fixture.store.migrate().await.unwrap();
     let copy = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
                 SELECT 9999, 'from the future', success, checksum, execution_time FROM _sqlx_migrations WHERE version = 1";
     fixture.execute(copy).await;

@@ -137,7 +137,8 @@ async fn remotes(engine: Engine) {
     assert!(tx.remote_by_slug(&slug("mirror")).await.unwrap().is_none());
 
     // A second time the id and the instant stay; publications name the id.
-    let changed = Remote { id: id!(fixture, RemoteId), url: "file:///b.git".into(), branches: vec![], ..remote.clone() };
+    let changed =
+        Remote { id: id!(fixture, RemoteId), url: "file:///b.git".into(), branches: vec![], ..remote.clone() };
     tx.put_remote(&Remote { created_at: at(9), ..changed.clone() }).await.unwrap();
     let expected = Remote { id: remote.id, ..changed.clone() };
     assert_same(tx.remote_by_slug(&remote.slug).await.unwrap(), Some(expected));

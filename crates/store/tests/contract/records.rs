@@ -28,7 +28,8 @@ async fn audit_rows_are_read_by_object(engine: Engine) {
         request_id: id!(fixture, RequestId),
         detail: json!({ "note": AWKWARD, "count": 3, "nothing": null }),
     };
-    let (late, early, other, none) = (row(2, Some("run_1")), row(1, Some("run_1")), row(0, Some("run_2")), row(3, None));
+    let (late, early, other, none) =
+        (row(2, Some("run_1")), row(1, Some("run_1")), row(0, Some("run_2")), row(3, None));
     let mut tx = fixture.write().await;
     for row in [&late, &early, &other, &none] {
         tx.insert_audit(row).await.unwrap();
