@@ -92,7 +92,8 @@ impl Installation {
     /// Opens the data directory, makes missing keys, migrates the database when `migrate` says so, and assembles.
     ///
     /// # Errors
-    /// `invalid_arguments` for the configuration, `provider_unavailable` when the database is away.
+    /// `invalid_arguments` for the configuration, `provider_unavailable` when the database is away, `conflict` when its
+    /// schema is not at this version.
     pub async fn open(config: &Config, settings: Settings, migrate: bool) -> Result<Self> {
         let data = DataDir::open(&config.data_dir)?;
         let ids: Arc<dyn Ids> = Arc::new(RandomIds);
@@ -117,6 +118,8 @@ impl Installation {
         if migrate {
             app.store().migrate().await?;
             pinhole_jobs::migrate(app.store()).await?;
+        } else {
+            app.store().check_schema().await?;
         }
         for remote in &config.remotes {
             app.put_remote(&remote.slug, &remote.url, &remote.branches).await?;

@@ -3,7 +3,7 @@
 use pinhole_core::{Error, Result};
 use sqlx::migrate::{MigrateError, Migrator};
 
-use crate::{Pools, Store};
+use crate::{Pools, Store, database_error};
 
 static SQLITE: Migrator = sqlx::migrate!("../../migrations/sqlite");
 static POSTGRES: Migrator = sqlx::migrate!("../../migrations/postgres");
@@ -26,5 +26,33 @@ impl Store {
             .with_source(e),
             other => Error::internal(other),
         })
+    }
+
+    /// Says so when the schema is not at this version, which otherwise every statement would in words of its own.
+    ///
+    /// # Errors
+    /// `conflict` when the schema is missing, older or newer.
+    pub async fn check_schema(&self) -> Result<()> {
+        const APPLIED: &str = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations WHERE success";
+        let (applied, ours) = match self.pools() {
+            Pools::Sqlite(pool) => (sqlx::query_scalar::<_, i64>(APPLIED).fetch_one(pool).await, &SQLITE),
+            Pools::Postgres(pool) => (sqlx::query_scalar::<_, i64>(APPLIED).fetch_one(pool).await, &POSTGRES),
+        };
+        let applied = match applied {
+            Ok(applied) => applied,
+            // No such table: the first migration makes it. Both codes mean it, that of SQLite among others.
+            Err(sqlx::Error::Database(error)) if matches!(error.code().as_deref(), Some("42P01" | "1")) => 0,
+            Err(error) => return Err(database_error(error)),
+        };
+        let ours = ours.iter().map(|migration| migration.version).max().unwrap_or(0);
+        if applied == ours {
+            return Ok(());
+        }
+        Err(Error::conflict(
+            "schema_version",
+            format!(
+                "the database has schema version {applied} and this program needs {ours}: run `pinhole serve --migrate`"
+            ),
+        ))
     }
 }

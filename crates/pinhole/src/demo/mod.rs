@@ -61,7 +61,8 @@ impl Demo {
             Some(path) if path.exists() => {
                 Err(Error::invalid("--data-dir", format!("{} exists: the story starts from nothing", path.display())))
             }
-            Some(path) => Ok((path.clone(), None)),
+            // The repository below it becomes a remote, and those have absolute paths.
+            Some(path) => Ok((std::path::absolute(path).map_err(Error::internal)?, None)),
             None => {
                 let made = tempfile::Builder::new().prefix("pinhole-demo-").tempdir().map_err(Error::internal)?;
                 Ok((made.path().join("data"), Some(made)))
