@@ -11,6 +11,7 @@ use crate::support::{Fixture, on_both_engines};
 on_both_engines! {
     migrating_twice_changes_nothing
     a_newer_schema_is_refused
+    another_schema_than_that_of_the_program_is_told
 }
 
 /// Tables with their columns: type, whether NULL is allowed, place in the primary key.
@@ -86,6 +87,10 @@ fn both_engines_have_the_same_files() {
     assert_eq!(names("sqlite"), names("postgres"));
 }
 
+/// What a later version of the program leaves behind.
+const FROM_THE_FUTURE: &str = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+    SELECT 9999, 'from the future', success, checksum, execution_time FROM _sqlx_migrations WHERE version = 1";
+
 const APPLIED: &str = "SELECT CAST(version AS TEXT) FROM _sqlx_migrations ORDER BY version";
 
 async fn migrating_twice_changes_nothing(engine: Engine) {
@@ -104,10 +109,24 @@ async fn migrating_twice_changes_nothing(engine: Engine) {
 async fn a_newer_schema_is_refused(engine: Engine) {
     let fixture = Fixture::unmigrated(engine).await;
     fixture.store.migrate().await.unwrap();
-    let copy = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
-                SELECT 9999, 'from the future', success, checksum, execution_time FROM _sqlx_migrations WHERE version = 1";
-    fixture.execute(copy).await;
+    fixture.execute(FROM_THE_FUTURE).await;
     let error = fixture.store.migrate().await.expect_err("the schema is newer");
     assert_eq!((error.code(), error.reason()), (Code::Conflict, Some("newer_schema")), "{error:?}");
     assert!(fixture.texts(APPLIED).await.contains(&"9999".to_owned()));
+}
+
+async fn another_schema_than_that_of_the_program_is_told(engine: Engine) {
+    let fixture = Fixture::unmigrated(engine).await;
+    let store = &fixture.store;
+    let refused = async |when: &str| {
+        let error = store.check_schema().await.expect_err(when);
+        assert_eq!((error.code(), error.reason()), (Code::Conflict, Some("schema_version")), "{when}: {error:?}");
+    };
+    refused("there is none").await;
+    store.migrate().await.unwrap();
+    store.check_schema().await.unwrap();
+    fixture.execute(FROM_THE_FUTURE).await;
+    refused("it is newer").await;
+    fixture.execute("DELETE FROM _sqlx_migrations").await;
+    refused("it is older").await;
 }
