@@ -5,6 +5,7 @@
 
 #![expect(clippy::print_stdout, reason = "a command for people: its output is its purpose")]
 
+mod bench;
 mod demo;
 mod packages;
 mod step;
@@ -28,6 +29,9 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Measures Pinhole beside the limits of the machine.
+    #[command(subcommand)]
+    Bench(bench::Bench),
     /// Builds Pinhole and plays its whole story on this machine.
     Demo(demo::Demo),
     /// Everything that continuous integration checks: format, rules, lints and tests.
@@ -38,6 +42,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        Command::Bench(bench) => bench.run(),
         Command::Demo(demo) => demo.run(),
         Command::Test(test) => test.run(),
         Command::Tidy => tidy::run(),

@@ -85,8 +85,8 @@ fn check_package(package: &Package) -> Vec<Violation> {
     let ours = package.dependencies.iter().filter(|dependency| dependency.path.is_some());
     let forbidden = ours.filter(|dependency| {
         let to = dependency.name.as_str();
-        let for_tests = dependency.kind.as_deref() == Some("dev")
-            && (to == TESTKIT || TEST_ARROWS.contains(&(name, to)));
+        let for_tests =
+            dependency.kind.as_deref() == Some("dev") && (to == TESTKIT || TEST_ARROWS.contains(&(name, to)));
         let domain = to == DOMAIN && !WITHOUT_DOMAIN.contains(&name);
         !(for_tests || domain || allowed.contains(&to))
     });

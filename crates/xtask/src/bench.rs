@@ -1,0 +1,69 @@
+//! `cargo xtask bench`: what Pinhole achieves beside what the machine could, measured in one run.
+//!
+//! Limits and rivals come from a measuring harness outside of the repository, which Pinhole joins as one more program.
+//! Nothing of that harness may be copied into the repository.
+
+mod api;
+mod capture;
+mod driver;
+mod harness;
+mod phases;
+mod report;
+mod server;
+mod setup;
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+use crate::Outcome;
+
+#[derive(Subcommand)]
+pub(crate) enum Bench {
+    /// Captures per second, from the admission of a run to its registered result, beside the isolated limit.
+    Capture(capture::Capture),
+    /// Takes captures for the harness, over its standard input and output.
+    #[command(hide = true)]
+    Driver(driver::Driver),
+}
+
+impl Bench {
+    pub(crate) fn run(self) -> Outcome {
+        match self {
+            Self::Capture(capture) => capture.run(),
+            Self::Driver(driver) => driver.run(),
+        }
+    }
+}
+
+/// What a run is compared with, which decides how often its page is pictured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+enum Mode {
+    /// No baseline: a second picture proves that the first was still.
+    First,
+    /// The receipt of an equal earlier picture: one picture proves itself.
+    Unchanged,
+}
+
+impl Mode {
+    fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Unchanged => "unchanged",
+        }
+    }
+}
+
+/// What the driver, a process that the harness starts once a round, has to know.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Plan {
+    /// The program under test.
+    pinhole: PathBuf,
+    /// Data directory, logs and phases.
+    work: PathBuf,
+    /// The bearer token that starts runs.
+    token: String,
+    mode: Mode,
+}

@@ -1,0 +1,124 @@
+//! The product as the harness sees it: a program that takes captures from its standard input, a JSON line each, and
+//! answers each on its standard output once the run's result is registered.
+//!
+//! One process is one round: it starts a server on the prepared data directory and ends it with its input. Its CPU time
+//! and that of everything below it, browsers included, is the harness's to account.
+
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+    sync::Mutex,
+    thread::{self, sleep},
+    time::{Duration, Instant, SystemTime},
+};
+
+use clap::Args;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Mode, Plan,
+    api::{Api, text},
+    phases::{self, Taken},
+    server::Server,
+    setup::{ENVIRONMENT, PROJECT},
+};
+use crate::Outcome;
+
+/// How often a run is asked after; a capture seems longer by half of it.
+const LOOK: Duration = Duration::from_millis(10);
+/// Longest time for one run.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Args)]
+pub(crate) struct Driver {
+    /// The file with the plan.
+    #[arg(long)]
+    plan: PathBuf,
+    /// Browsers, and captures that the harness asks for at the same time.
+    #[arg(long)]
+    lanes: u32,
+}
+
+/// A line of the harness.
+#[derive(Deserialize)]
+struct Order {
+    id: u64,
+    url: String,
+}
+
+impl Driver {
+    pub(crate) fn run(self) -> Outcome {
+        let plan = std::fs::read(&self.plan).map_err(|e| format!("{}: {e}", self.plan.display()))?;
+        let plan: Plan = serde_json::from_slice(&plan).map_err(|e| format!("{}: {e}", self.plan.display()))?;
+        let server = Server::start(&plan.pinhole, &plan.work, self.lanes)?;
+        let api = Api::new(server.base(), &plan.token);
+        let taken = Mutex::new(Vec::new());
+        let process = std::process::id();
+        thread::scope(|scope| {
+            for line in std::io::stdin().lines() {
+                let line = line.map_err(|e| format!("standard input: {e}"))?;
+                let order: Order = serde_json::from_str(&line).map_err(|e| format!("standard input: {e}: {line}"))?;
+                let (api, plan, taken) = (&api, &plan, &taken);
+                scope.spawn(move || {
+                    let key = format!("{}-{process}-{}", plan.mode.name(), order.id);
+                    let outcome = page(&order.url).and_then(|page| start_and_await(api, plan, page, &key));
+                    answer(&order, &outcome);
+                    // The first one warms up and is not counted.
+                    if let (Ok(capture), 2..) = (outcome, order.id)
+                        && let Ok(mut all) = taken.lock()
+                    {
+                        all.push(capture);
+                    }
+                });
+            }
+            Ok::<_, String>(())
+        })?;
+        let taken = taken.into_inner().map_err(|_| "a capture panicked")?;
+        phases::append(&api, &plan, self.lanes, &taken)
+    }
+}
+
+/// Starts a run of the page's scenario and waits until its result is registered.
+pub(super) fn start_and_await(api: &Api, plan: &Plan, page: &str, key: &str) -> Outcome<Taken> {
+    let baseline = match plan.mode {
+        Mode::First => json!({ "none": true }),
+        Mode::Unchanged => json!({ "receipt": "previous" }),
+    };
+    let command = json!({
+        "project": PROJECT, "scenario": page, "revision": { "head": true },
+        "environment": ENVIRONMENT, "environment_revision": { "latest": true }, "baseline": baseline,
+    });
+    let (asked, deadline) = (SystemTime::now(), Instant::now() + PATIENCE);
+    let run = api.post("/runs", key, &command)?;
+    let run = text(&run, "/id")?.to_owned();
+    let path = format!("/runs/{run}");
+    loop {
+        let view = api.get(&path)?;
+        if view.get("finished_at").is_some_and(Value::is_string) {
+            let seen = SystemTime::now();
+            if text(&view, "/state")? != "completed" {
+                return Err(format!("{page} was not captured: {view}"));
+            }
+            return Ok(Taken { page: page.to_owned(), run, asked, seen, view });
+        }
+        if Instant::now() > deadline {
+            return Err(format!("{page} was not captured within {} s: {view}", PATIENCE.as_secs()));
+        }
+        sleep(LOOK);
+    }
+}
+
+/// The name of a page of the site, which is also that of its scenario.
+fn page(url: &str) -> Outcome<&str> {
+    Path::new(url).file_stem().and_then(|name| name.to_str()).ok_or_else(|| format!("{url} is no page"))
+}
+
+fn answer<T>(order: &Order, outcome: &Outcome<T>) {
+    let line = match outcome {
+        Ok(_) => json!({ "id": order.id, "ok": true }),
+        Err(error) => json!({ "id": order.id, "ok": false, "error": error }),
+    };
+    // A harness that is gone needs no answer.
+    let _sent = writeln!(std::io::stdout().lock(), "{line}");
+}
