@@ -6,4 +6,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends where its preparation fails")]
 
 mod harness;
+mod pictures;
 mod smoke;
+mod story;
+mod try_pages;
