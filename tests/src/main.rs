@@ -5,8 +5,9 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends where its preparation fails")]
 
+mod deployment;
 mod harness;
 mod pictures;
-mod smoke;
+mod rest;
 mod story;
 mod try_pages;

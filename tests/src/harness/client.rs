@@ -51,7 +51,9 @@ impl Era {
 impl Client {
     /// A client of the server at `base`, which has no slash at the end.
     pub(crate) fn new(base: &str, token: Option<&str>) -> Self {
-        let http = reqwest::Client::builder().no_proxy().timeout(DEADLINE).build().unwrap();
+        // Where a redirect leads is for the test to say.
+        let builder = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
+        let http = builder.timeout(DEADLINE).build().unwrap();
         Self { http, base: base.to_owned(), token: token.map(str::to_owned) }
     }
 
