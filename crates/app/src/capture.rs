@@ -112,9 +112,11 @@ impl App {
         self.bookkeeping("submit_cell", move |unit, _| {
             Box::pin(async move {
                 let again = submission.failure.as_ref().filter(|failure| failure.reason.is_worth_retrying());
+                // Which attempt it is, the row says: by the worker's word a poison job could go on for ever.
+                let attempt = unit.cell(lease.cell).await?.map_or(MAX_ATTEMPTS, |cell| cell.attempt);
                 match again {
-                    Some(failure) if lease.attempt < MAX_ATTEMPTS => {
-                        let delay = back_off(lease.attempt);
+                    Some(failure) if attempt < MAX_ATTEMPTS => {
+                        let delay = back_off(attempt);
                         let not_before = unit.now().plus(delay);
                         let held = unit.renew_cell(lease.cell, lease.token, not_before).await?;
                         if held {

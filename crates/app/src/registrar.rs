@@ -20,7 +20,7 @@ use pinhole_store::{Cell, Receipt, Run};
 
 use crate::{App, unit::Unit};
 
-/// How often a registration is begun at most; then the cell fails.
+/// How often a registration is begun one after the other at most; then the cell fails.
 const MAX_TRIES: u32 = 5;
 /// How long one registration may take before another is begun.
 const TRY_DUE: Duration = Duration::from_secs(60);
@@ -34,6 +34,8 @@ pub(crate) struct Registration {
     pub(crate) project_slug: Slug,
     pub(crate) scenario: Scenario,
     pub(crate) submission: Submission,
+    /// Whether so many tries have come to nothing that there is no other.
+    pub(crate) exhausted: bool,
     /// The pinned receipt of each submitted checkpoint, in order.
     pub(crate) baselines: Vec<Option<Receipt>>,
 }
@@ -48,7 +50,7 @@ impl App {
     pub async fn register(&self, cell: CellId, attempt: u32) -> Result<()> {
         let Some(registration) = self.begin_registration(cell, attempt).await? else { return Ok(()) };
         let folder = StagingFolder::new(registration.cell.id, registration.token);
-        if registration.cell.register_tries > MAX_TRIES {
+        if registration.exhausted {
             let message = format!("the registration was begun {MAX_TRIES} times and never ended");
             return self.refuse(registration, message).await;
         }
@@ -92,18 +94,24 @@ async fn load(unit: &mut Unit, cell: Cell) -> Result<Registration> {
     let revision = revision.ok_or_else(|| Error::internal("a run without its scenario revision"))?;
     let submission = cell.submission.clone().ok_or_else(|| Error::internal("a registering cell without submission"))?;
     let token = cell.claim_token.ok_or_else(|| Error::internal("a registering cell without claim token"))?;
-    let attempts = unit.attempts_of(cell.id).await?;
-    let worker = attempts.into_iter().next_back().map(|attempt| attempt.worker).unwrap_or_default();
+    let attempt = unit.attempts_of(cell.id).await?.pop();
+    let attempt = attempt.ok_or_else(|| Error::internal("a registering cell without its attempt"))?;
+    // Tries that run at the same time, from repeated jobs, are not tries that came to nothing: those take their time.
+    let waited = attempt.ended_at.map_or(Duration::ZERO, |submitted| unit.now().since(submitted));
+    let exhausted = cell.register_tries > MAX_TRIES && waited >= TRY_DUE * MAX_TRIES;
+    let scenario = Scenario::from_canonical(revision.canonical.as_bytes())?;
     let mut baselines = Vec::new();
-    for checkpoint in &submission.checkpoints {
+    // A worker may say more checkpoints than there are; intake refuses that.
+    for checkpoint in submission.checkpoints.iter().take(scenario.captures().count()) {
         baselines.push(baseline_receipt(unit, &run.pins, &checkpoint.name, &cell.name).await?);
     }
     Ok(Registration {
         token,
-        worker,
+        worker: attempt.worker,
         project_slug: project.slug,
-        scenario: Scenario::from_canonical(revision.canonical.as_bytes())?,
+        scenario,
         submission,
+        exhausted,
         baselines,
         run,
         cell,

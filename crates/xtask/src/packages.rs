@@ -9,9 +9,11 @@ use crate::{Outcome, step, workspace};
 /// What the demo and every capture need: the browser and one set of fonts.
 pub(crate) const DEMO: &[Need] = &[Need("chromium-headless-shell", &[]), Need("fonts-dejavu-core", &[])];
 
-/// What the tests need besides: a database server, Git over its own transports, and HTML documentation as real pages.
+/// What the tests need besides: the databases with their shells, Git over its own transports, and HTML documentation as
+/// real pages.
 pub(crate) const TEST: &[Need] = &[
     Need("postgresql", &[]),
+    Need("sqlite3", &[]),
     Need("git", &[]),
     Need("openssh-client", &[]),
     Need("postgresql-doc", &["postgresql-doc-15", "postgresql-doc-16", "postgresql-doc-17", "python3-doc"]),

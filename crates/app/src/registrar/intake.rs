@@ -5,9 +5,9 @@ use pinhole_blobs::StagingFolder;
 use pinhole_compare::{DecodeLimits, Picture, decode_png};
 use pinhole_core::{
     ArtifactId, ArtifactKind, ArtifactRef, Blake3Digest, Error, NotEvidence, Result, RulesFacts, Sha256Digest,
-    StagedArtifact, StagedCheckpoint, canonical_json_digest,
+    StagedArtifact, StagedCheckpoint, Submission, canonical_json_digest,
 };
-use pinhole_scenario::Capture;
+use pinhole_scenario::{Capture, Scenario};
 
 use super::{Registration, compare::Compared};
 use crate::App;
@@ -20,6 +20,12 @@ const MAX_CONSOLE_BYTES: u64 = 4 << 20;
 const MAX_RECTANGLES: usize = 1000;
 /// The most reasons against evidence that a checkpoint may name.
 const MAX_REASONS: usize = 200;
+/// The most evidence of a cell beside its checkpoints.
+const MAX_EVIDENCE: usize = 10;
+/// Characters of an assertion's message at most.
+const MAX_ASSERTION_CHARS: usize = 500;
+/// Characters of a failure's message at most.
+const MAX_FAILURE_CHARS: usize = 2000;
 
 /// A submission whose bytes are ours now.
 pub(crate) struct Taken {
@@ -41,6 +47,7 @@ pub(crate) struct TakenCheckpoint {
 impl App {
     pub(super) async fn take_in(&self, registration: &Registration, folder: &StagingFolder) -> Result<Taken> {
         let submission = &registration.submission;
+        check_bounds(submission)?;
         let captures = expected_captures(registration)?;
         let mut checkpoints = Vec::with_capacity(captures.len());
         for (index, (checkpoint, capture)) in submission.checkpoints.iter().zip(captures).enumerate() {
@@ -73,6 +80,10 @@ impl App {
         let rectangles = checkpoint.masked.len() + checkpoint.ignored.len();
         if rectangles > MAX_RECTANGLES || checkpoint.not_evidence.len() > MAX_REASONS {
             return Err(Error::invalid(checkpoint.name.as_str(), "more rectangles or reasons than a capture can have"));
+        }
+        let unasked = |rectangles: &[_], rules: &[_]| !rectangles.is_empty() && rules.is_empty();
+        if unasked(&checkpoint.masked, &capture.mask) || unasked(&checkpoint.ignored, &capture.ignore) {
+            return Err(Error::invalid(checkpoint.name.as_str(), "rectangles that the scenario has no rule for"));
         }
         if checkpoint.render.profile != registration.cell.profile {
             return Err(Error::invalid(checkpoint.name.as_str(), "the profile is not the cell's"));
@@ -121,6 +132,24 @@ impl App {
         self.blobs().put(bytes).await?;
         Ok(ArtifactRef { id: ArtifactId::from_uuid(self.ids().uuid()), kind, size_bytes, sha256, blake3 })
     }
+}
+
+/// What is kept of a submission beside its artifacts has to be as short as a worker makes it.
+fn check_bounds(submission: &Submission) -> Result<()> {
+    let longer = |text: &str, limit: usize| text.chars().nth(limit).is_some();
+    let assertions = &submission.failed_assertions;
+    if submission.evidence.len() > MAX_EVIDENCE {
+        return Err(Error::invalid("evidence", format!("more than {MAX_EVIDENCE} artifacts")));
+    }
+    if assertions.len() > Scenario::MAX_STEPS
+        || assertions.iter().any(|failed| longer(&failed.message, MAX_ASSERTION_CHARS))
+    {
+        return Err(Error::invalid("failed_assertions", "more or longer ones than a scenario can have"));
+    }
+    if submission.failure.as_ref().is_some_and(|failure| longer(&failure.message, MAX_FAILURE_CHARS)) {
+        return Err(Error::invalid("failure", format!("its message is longer than {MAX_FAILURE_CHARS} characters")));
+    }
+    Ok(())
 }
 
 /// The scenario's captures that the submission must hold, in order: all of them, or as far as it came when it failed.

@@ -23,6 +23,7 @@ pub(crate) const FIRST_REQUEUE: Duration = Duration::from_secs(10);
 /// Everything that the selectors were resolved to.
 struct Resolved {
     project: Project,
+    archived: bool,
     revision: ScenarioRevision,
     environment: EnvironmentRevision,
     pins: Pins,
@@ -46,12 +47,7 @@ pub(crate) async fn start(app: &App, actor: &Actor, command: StartScenarioRun) -
     start_as(app, actor, command, Trigger::Call).await
 }
 
-pub(crate) async fn start_as(
-    app: &App,
-    actor: &Actor,
-    command: StartScenarioRun,
-    trigger: Trigger,
-) -> Result<RunView> {
+pub(crate) async fn start_as(app: &App, actor: &Actor, command: StartScenarioRun, trigger: Trigger) -> Result<RunView> {
     // Not for the caller to know before it is authorised, and cheap: a look at the file system, no I/O on its behalf.
     let space = &app.blobs().free_space_percent();
     let command = &command;
@@ -69,6 +65,10 @@ pub(crate) async fn start_as(
                     return Ok(RunView { replayed: true, ..view_of(unit, run).await? });
                 }
             };
+            // A state rule, so a repeat still finds the run that was admitted before.
+            if resolved.archived {
+                return Err(Error::conflict("archived", "the scenario is archived"));
+            }
             let project = resolved.project.id;
             let run = insert(unit, resolved.pins, &document, trigger).await?;
             unit.remember(call, run.id).await?;
@@ -128,9 +128,6 @@ async fn resolve(unit: &mut Unit, command: &StartScenarioRun) -> Result<Resolved
     let project = unit.authorised_project(&command.project, Permission::Read).await?;
     let environment = unit.authorised_environment(project.id, &command.environment, Permission::RunStart).await?;
     let scenario = unit.scenario_by_slug(project.id, &command.scenario).await?.ok_or_else(Error::not_found)?;
-    if scenario.archived_at.is_some() {
-        return Err(Error::conflict("archived", "the scenario is archived"));
-    }
     let digest = match &command.revision {
         ScenarioSelector::Digest(digest) => *digest,
         ScenarioSelector::Head(_) => scenario.head_digest,
@@ -156,7 +153,7 @@ async fn resolve(unit: &mut Unit, command: &StartScenarioRun) -> Result<Resolved
         base_url: document.base_url,
         baseline,
     };
-    Ok(Resolved { project, revision, environment: at, pins })
+    Ok(Resolved { project, archived: scenario.archived_at.is_some(), revision, environment: at, pins })
 }
 
 async fn resolve_baseline(

@@ -74,6 +74,11 @@ impl Bench {
     }
 
     pub(crate) async fn with(engine: Engine, settings: Settings) -> Self {
+        Self::keeping(engine, settings, TempDir::with_prefix("pinhole-blobs-").unwrap()).await
+    }
+
+    /// With its objects in `blobs`.
+    pub(crate) async fn keeping(engine: Engine, settings: Settings, blobs: TempDir) -> Self {
         let database = Database::on(engine);
         let clock = FakeClock::default();
         let store = Store::open(database.url(), Arc::new(clock.clone())).await.unwrap();
@@ -83,7 +88,6 @@ impl Bench {
         let key = SigningKey::generate(|bytes| ids.fill(bytes)).unwrap();
         let published = Jwk::new(key.public_key(), KeyUse::Statement, KeyStatus::Active);
         let keys = TrustedKeys::from_jwks(&Jwks { keys: vec![published] }).unwrap();
-        let blobs = TempDir::with_prefix("pinhole-blobs-").unwrap();
         let app = App::new(Parts {
             store,
             blobs: Blobs::local(blobs.path()).unwrap(),
