@@ -21,7 +21,8 @@ pub(crate) async fn create_project(app: &App, actor: &Actor, command: CreateProj
                 Keyed::First(call) => call,
                 Keyed::Replay(id) => {
                     unit.unaudited();
-                    return unit.project(id.parse()?).await?.map(project_view).ok_or_else(Error::not_found);
+                    let project = unit.project(id.parse()?).await?.ok_or_else(Error::not_found)?;
+                    return Ok(ProjectView { replayed: true, ..project_view(project) });
                 }
             };
             let project = Project {
@@ -70,7 +71,8 @@ pub(crate) async fn create_environment(
                 Keyed::Replay(id) => {
                     unit.unaudited();
                     let environment = unit.environment(id.parse()?).await?.ok_or_else(Error::not_found)?;
-                    return environment_view(unit, project.slug, environment).await;
+                    let view = environment_view(unit, project.slug, environment).await?;
+                    return Ok(EnvironmentView { replayed: true, ..view });
                 }
             };
             let canonical = canonical_json(&command.document)?;
@@ -143,7 +145,7 @@ fn check(document: &EnvironmentDocument) -> Result<()> {
 
 fn project_view(project: Project) -> ProjectView {
     let Project { id, slug, title, created_by: _, created_at } = project;
-    ProjectView { id, slug, title, created_at }
+    ProjectView { id, slug, title, created_at, replayed: false }
 }
 
 async fn environment_view(unit: &mut Unit, project: Slug, environment: Environment) -> Result<EnvironmentView> {
@@ -158,6 +160,7 @@ async fn environment_view(unit: &mut Unit, project: Slug, environment: Environme
         revision: revision.revision,
         document: serde_json::from_str(&revision.document).map_err(Error::internal)?,
         sha256: revision.sha256,
+        replayed: false,
     })
 }
 

@@ -51,7 +51,7 @@ pub(crate) async fn create(app: &App, actor: &Actor, command: CreateScenario) ->
                 Keyed::Replay(id) => {
                     unit.unaudited();
                     let scenario = unit.scenario(id.parse()?).await?.ok_or_else(Error::not_found)?;
-                    return view(unit, project.slug, scenario).await;
+                    return Ok(ScenarioView { replayed: true, ..view(unit, project.slug, scenario).await? });
                 }
             };
             let scenario = Scenario {
@@ -158,5 +158,6 @@ async fn view(unit: &mut Unit, project: Slug, scenario: Scenario) -> Result<Scen
         title: parsed.title,
         document: serde_json::from_str(&revision.canonical).map_err(Error::internal)?,
         created_at: scenario.created_at,
+        replayed: false,
     })
 }

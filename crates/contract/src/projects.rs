@@ -30,6 +30,9 @@ pub struct ProjectView {
     pub title: Title,
     /// When it was made.
     pub created_at: Timestamp,
+    /// True when an earlier call with the same key made it.
+    #[serde(default)]
+    pub replayed: bool,
 }
 
 impl Operation for CreateProject {
@@ -123,6 +126,9 @@ pub struct EnvironmentView {
     pub document: EnvironmentDocument,
     /// SHA-256 over its canonical bytes.
     pub sha256: Sha256Digest,
+    /// True when an earlier call with the same key made it.
+    #[serde(default)]
+    pub replayed: bool,
 }
 
 impl Operation for CreateEnvironment {

@@ -110,6 +110,9 @@ pub struct ScenarioView {
     pub document: serde_json::Value,
     /// When the scenario was made.
     pub created_at: Timestamp,
+    /// True when an earlier call with the same key made it.
+    #[serde(default)]
+    pub replayed: bool,
 }
 
 impl Operation for CreateScenario {
