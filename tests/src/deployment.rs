@@ -5,15 +5,20 @@ use std::{
     fs,
     os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
-use pinhole_testkit::{Behaviour, Database, Engine, Site, wait_for};
+use pinhole_testkit::{Behaviour, Database, Engine, Site, wait_for, wait_until};
 use serde_json::json;
 use tempfile::TempDir;
 
 use crate::harness::{
-    Finished, Project, Server, Setup, command_line, descendants, environment, namespace, pinhole, status, uid,
+    Finished, Project, Server, Setup, command_line, descendants, environment, has_ended, namespace, pinhole, status,
+    uid,
 };
+
+/// How long something that a process does by itself may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 const SCENARIO: &str = "\
 schema: pinhole.scenario.v1
@@ -129,6 +134,23 @@ async fn workers_are_told_no_secret_in_their_environment_or_arguments() {
     }
 }
 
+/// Workers must not go on without their server, and what was recorded is there again.
+#[tokio::test]
+async fn a_server_that_was_killed_takes_its_workers_along_and_starts_again() {
+    let mut server = Server::start(Setup::default()).await;
+    let site = Site::named("demo");
+    let project = Project::prepare(&server, &site, SCENARIO).await;
+    let first = project.run("first", &json!({ "none": true })).await;
+    let workers = server.workers();
+    assert_eq!(workers.len(), 1);
+    server.kill();
+    wait_until(PATIENCE, "the worker ends", async || workers.iter().all(|pid| has_ended(*pid))).await;
+    server.run().await;
+    assert_eq!(project.result(first["run_id"].as_str().unwrap()).await, first);
+    let second = project.run("second", &json!({ "receipt": "previous" })).await;
+    assert_eq!(second["checkpoints"][0]["verdict"], "matched", "{second:#}");
+}
+
 #[tokio::test]
 async fn a_browser_is_contained_while_a_page_is_open() {
     let mut server = Server::start(Setup::default()).await;
@@ -137,13 +159,15 @@ async fn a_browser_is_contained_while_a_page_is_open() {
     // The document is shown and goes on loading, so that its renderer stays.
     site.set_behaviour("/style.css", Behaviour::Silent);
     project.start("first", &json!({ "none": true })).await;
-    let (browser, renderers) = wait_for(std::time::Duration::from_secs(60), "a renderer has the page", async || {
+    let (browser, renderers) = wait_for(PATIENCE, "a renderer has the page", async || {
         let browser = *server.browsers().first()?;
         let is_renderer = |pid: &u32| command_line(*pid).contains("--type=renderer");
         let renderers: Vec<u32> = descendants(browser).into_iter().filter(is_renderer).collect();
         (site.hits("/style.css") > 0 && !renderers.is_empty()).then_some((browser, renderers))
     })
     .await;
+    let directories = server.browser_directories();
+    assert_eq!(directories.iter().map(|path| mode(path)).collect::<Vec<_>>(), [0o700], "{directories:?}");
     let family: Vec<u32> = [browser].into_iter().chain(descendants(browser)).collect();
     let owner = if uid(std::process::id()) == Some(0) { server.browser_uid() } else { uid(server.pid()).unwrap() };
     for pid in family {

@@ -11,8 +11,6 @@ mod server;
 
 pub(crate) use client::{Answer, Client, Era};
 pub(crate) use command::{Finished, pinhole};
-pub(crate) use processes::{
-    browser_directories, children, command_line, descendants, environment, has_ended, namespace, status, uid,
-};
+pub(crate) use processes::{children, command_line, descendants, environment, has_ended, namespace, status, uid};
 pub(crate) use project::Project;
 pub(crate) use server::{Server, Setup};

@@ -83,7 +83,7 @@ pub(super) fn of_user(owner: u32) -> Vec<u32> {
 }
 
 /// The directories of browsers that belong to `owner`.
-pub(crate) fn browser_directories(owner: u32) -> Vec<PathBuf> {
+pub(super) fn browser_directories(owner: u32) -> Vec<PathBuf> {
     let entries = fs::read_dir(std::env::temp_dir()).unwrap().flatten();
     let named =
         |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("pinhole-browser-"));

@@ -47,7 +47,10 @@ pub(crate) struct Setup {
 pub(crate) struct Server {
     setup: Setup,
     child: Option<Child>,
+    /// The same after a restart, unless another program has taken it.
     port: u16,
+    /// The users that its browsers ran under.
+    browser_uids: BTreeSet<u32>,
     /// Holds the configuration, the log and the data directory.
     directory: TempDir,
     database: Option<Database>,
@@ -66,7 +69,15 @@ impl Server {
     pub(crate) async fn start(setup: Setup) -> Self {
         let directory = TempDir::with_prefix("pinhole-e2e-").unwrap();
         let database = (setup.engine == Engine::Postgres).then(Database::postgres);
-        let mut server = Self { setup, child: None, port: 0, directory, database, seen: BTreeSet::new() };
+        let mut server = Self {
+            setup,
+            child: None,
+            port: 0,
+            browser_uids: BTreeSet::new(),
+            directory,
+            database,
+            seen: BTreeSet::new(),
+        };
         server.run().await;
         server
     }
@@ -75,17 +86,21 @@ impl Server {
     pub(crate) async fn run(&mut self) {
         assert!(self.child.is_none(), "the server is running");
         for _ in 0..3 {
+            if self.port == 0 {
+                self.port = free_port();
+            }
             if self.try_run().await {
                 self.look_around();
                 return;
             }
+            self.port = 0;
         }
         panic!("the server did not start\n{}", self.log_tail());
     }
 
     /// One start; false when it ended by itself, for instance since another process took the port in between.
     async fn try_run(&mut self) -> bool {
-        self.port = free_port();
+        self.browser_uids.insert(self.browser_uid());
         self.write_configuration();
         let log = File::options().append(true).create(true).open(self.log()).unwrap();
         let mut command = self.command("serve");
@@ -245,13 +260,17 @@ impl Server {
     fn remains(&self) -> Vec<String> {
         let tell = |pid: u32| format!("process {pid}: {}", command_line(pid));
         let alive = self.alive().into_iter().map(tell);
-        let directories = processes::browser_directories(self.browser_uid());
-        alive.chain(directories.iter().map(|path| path.display().to_string())).collect()
+        alive.chain(self.browser_directories().iter().map(|path| path.display().to_string())).collect()
     }
 
     fn alive(&self) -> BTreeSet<u32> {
         let seen = self.seen.iter().filter(|process| process.is_alive()).map(|process| process.pid);
-        seen.chain(processes::of_user(self.browser_uid())).collect()
+        seen.chain(self.browser_uids.iter().flat_map(|uid| processes::of_user(*uid))).collect()
+    }
+
+    /// The directories that its browsers have now.
+    pub(crate) fn browser_directories(&self) -> Vec<PathBuf> {
+        self.browser_uids.iter().flat_map(|uid| processes::browser_directories(*uid)).collect()
     }
 
     /// Removes what should not be there any more, so that one failure does not spoil other tests.
@@ -260,7 +279,7 @@ impl Server {
             let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
             pid.map(|pid| rustix::process::kill_process(pid, Signal::KILL));
         }
-        for directory in processes::browser_directories(self.browser_uid()) {
+        for directory in self.browser_directories() {
             fs::remove_dir_all(directory).ok();
         }
     }
