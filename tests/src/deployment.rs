@@ -84,7 +84,7 @@ fn a_data_directory_that_others_can_read_is_refused() {
     let words = refused.serve(&["--listen", "127.0.0.1:0", "--migrate"]);
     let path = refused.data().display().to_string();
     assert!(words.contains(&path) && words.contains("chmod 700"), "{words}");
-    assert_eq!(entries(&refused.data()), [PathBuf::new(); 0], "nothing was written");
+    assert!(entries(&refused.data()).is_empty(), "nothing was written");
 }
 
 #[test]
