@@ -7,6 +7,7 @@
 
 mod baselines;
 mod deployment;
+mod faults;
 mod harness;
 mod pictures;
 mod rest;

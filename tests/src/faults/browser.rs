@@ -1,0 +1,100 @@
+//! Browsers that are killed in the middle of a cell, and pages that never come to an end.
+
+use std::time::{Duration, Instant};
+
+use pinhole_testkit::wait_until;
+use rustix::process::Signal;
+
+use super::{PAGE, PATIENCE, Stage, attempts, outcomes, send, text, worker_of};
+use crate::harness::{Setup, children, command_line, descendants, has_ended};
+
+#[tokio::test]
+async fn a_killed_browser_is_replaced_and_a_cell_that_always_kills_it_ends() {
+    let mut stage = Stage::set(Setup::default()).await;
+    let (run, browser) = stage.hang("once").await;
+    stage.site.reset(PAGE);
+    send(browser, Signal::KILL);
+    let run = stage.ends_right(&run, &["failed", "submitted"]).await;
+    let worker = worker_of(&attempts(&run)[0]);
+    for attempt in attempts(&run) {
+        assert_eq!(worker_of(attempt), worker, "the worker outlives its browser");
+    }
+    assert_eq!(text(&attempts(&run)[0]["failure"]["reason"]), "browser_crashed", "{run:#}");
+
+    let mut asked = stage.site.hits(PAGE);
+    let (run, mut browser) = stage.hang("always").await;
+    for attempt in 1..=3 {
+        asked += 1;
+        assert_eq!(stage.site.hits(PAGE), asked, "attempt {attempt}");
+        send(browser, Signal::KILL);
+        if attempt < 3 {
+            browser = stage.waiting(asked).await;
+        }
+    }
+    let run = stage.project.ended(&run).await;
+    assert_eq!(run["state"], "failed", "{run:#}");
+    assert_eq!(outcomes(&run), ["failed", "failed", "submitted"], "{run:#}");
+    assert_eq!(text(&run["cells"][0]["failure"]["reason"]), "browser_crashed", "{run:#}");
+    for attempt in &attempts(&run)[..2] {
+        assert_eq!(text(&attempt["failure"]["reason"]), "browser_crashed", "{run:#}");
+    }
+    assert_eq!(stage.site.hits(PAGE), asked, "nobody tries it again");
+
+    stage.site.reset(PAGE);
+    let next = stage.start("next").await;
+    let next = stage.ends_right(&next, &["submitted"]).await;
+    assert_eq!(worker_of(&attempts(&next)[0]), worker);
+}
+
+/// A page that hangs as soon as it is loaded.
+const HANGS_ON_LOAD: &str = "<!doctype html><title>Loop</title><button id=go>Go</button>
+<script>addEventListener('load', () => setTimeout(() => { for (;;); }))</script>";
+/// A page that hangs when its button is clicked.
+const HANGS_ON_CLICK: &str = "<!doctype html><title>Loop</title><button id=go onclick='for (;;);'>Go</button>";
+/// A page whose button does nothing.
+const GOOD: &str = "<!doctype html><title>No loop</title><button id=go>Go</button>";
+const CLICKING: &str = "\
+schema: pinhole.scenario.v1
+title: A button
+steps:
+  - navigate: /index.html
+  - click: { css: '#go' }
+  - capture: { name: clicked }
+";
+/// A step has 30 s; the rest is for the start of a browser and its end.
+const HUNG: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn an_endless_loop_ends_with_its_step() {
+    let mut stage = Stage::with(Setup::default(), CLICKING, &["clicked"]).await;
+    endless_loop(&mut stage, HANGS_ON_LOAD).await;
+    if std::env::var_os("PINHOLE_FULL").is_some_and(|value| value == "1") {
+        endless_loop(&mut stage, HANGS_ON_CLICK).await;
+    }
+}
+
+/// The run on `page` fails in time with a typed reason, what hung is gone, and the same worker goes on cleanly.
+async fn endless_loop(stage: &mut Stage, page: &'static str) {
+    let worker = stage.server.workers()[0];
+    stage.site.set_override(PAGE, page);
+    let started = Instant::now();
+    let run = stage.start(&format!("loop-of-{}-bytes", page.len())).await;
+    let mut renderers = Vec::new();
+    wait_until(PATIENCE, "the page is open", async || {
+        let family = children(worker).into_iter().flat_map(descendants);
+        renderers = family.filter(|pid| command_line(*pid).contains("--type=renderer")).collect();
+        stage.site.hits(PAGE) > 0 && !renderers.is_empty()
+    })
+    .await;
+    let run = stage.project.ended(&run).await;
+    assert!(started.elapsed() < HUNG, "{:?}", started.elapsed());
+    assert_eq!(run["state"], "failed", "{run:#}");
+    assert_eq!(text(&run["cells"][0]["failure"]["reason"]), "step_deadline", "{run:#}");
+    assert_eq!(outcomes(&run), ["submitted"], "a page that hangs is not tried again: {run:#}");
+    wait_until(PATIENCE, "the page's process is gone", async || renderers.iter().all(|pid| has_ended(*pid))).await;
+
+    stage.site.set_override(PAGE, GOOD);
+    let next = stage.start(&format!("after-loop-of-{}-bytes", page.len())).await;
+    let next = stage.ends_right(&next, &["submitted"]).await;
+    assert_eq!(worker_of(&attempts(&next)[0]), worker);
+}
