@@ -14,18 +14,25 @@ impl App {
     /// same time.
     ///
     /// # Errors
-    /// Those of the database; the next sweep goes on where this one stopped.
+    /// The last of the database's, when all the others have been looked at: what cannot be brought on holds up nothing
+    /// else.
     pub async fn sweep(&self) -> Result<usize> {
         let mut tx = self.store().begin_read().await?;
         let due = tx.due_cells().await?;
         drop(tx);
+        let mut failed = None;
         for cell in &due {
-            match cell.state {
-                RunState::Running => self.take_back(cell).await?,
-                _ => self.queue_again(cell).await?,
+            let outcome = match cell.state {
+                RunState::Running => self.take_back(cell).await,
+                _ => self.queue_again(cell).await,
+            };
+            if let Err(error) = outcome {
+                tracing::warn!(cell = %cell.id, ?error, "the cell was not brought on");
+                failed = Some(error);
             }
         }
-        Ok(due.len() + self.sweep_publications().await?)
+        let publications = self.sweep_publications().await?;
+        failed.map_or(Ok(due.len() + publications), Err)
     }
 
     /// Takes a cell from a worker whose lease ran out.

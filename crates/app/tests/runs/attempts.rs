@@ -22,6 +22,7 @@ on_both_engines! {
     a_worker_does_not_say_which_attempt_it_is
     a_page_that_is_wrong_is_not_tried_again
     lost_jobs_are_made_again
+    a_cell_that_cannot_be_brought_on_holds_up_no_other
     a_registration_that_nobody_began_is_queued_again
     one_failed_cell_fails_the_run_and_leaves_the_other
 }
@@ -139,6 +140,26 @@ async fn lost_jobs_are_made_again(engine: Engine) {
     bench.pass(10 * SECOND);
     assert_eq!(bench.app.sweep().await.unwrap(), 2);
     assert_eq!(bench.complete(&run, &file(1)).await["state"], "completed");
+}
+
+async fn a_cell_that_cannot_be_brought_on_holds_up_no_other(engine: Engine) {
+    let path = Path::on(engine).await;
+    let bench = &path.bench;
+    let broken = path.run_of(ONE).await;
+    for _ in 1..=2 {
+        bench.claim(&broken, 0).await;
+        bench.pass(LEASE + SECOND);
+        bench.app.sweep().await.unwrap();
+    }
+    bench.claim(&broken, 0).await;
+    // The run cannot be concluded, and its cell is the first that is due.
+    bench.sql(&format!("UPDATE runs SET pins = '{{}}' WHERE id = '{}'", broken["id"].as_str().unwrap()));
+    bench.pass(SECOND);
+    let run = bench.keyed(&path.maker, "start_scenario_run", order("probe")).await.unwrap();
+    bench.claim(&run, 0).await;
+    bench.pass(LEASE + SECOND);
+    assert!(bench.app.sweep().await.is_err());
+    assert_eq!(bench.claim(&run, 0).await.lease.attempt, 2);
 }
 
 async fn a_registration_that_nobody_began_is_queued_again(engine: Engine) {

@@ -156,7 +156,10 @@ async fn sweeping_at_once_takes_a_cell_back_once(engine: Engine) {
     for outcome in join_all((0..4).map(|_| path.bench.app.sweep())).await {
         outcome.unwrap();
     }
-    assert_eq!(path.bench.jobs(), 1);
+    // A sweeper that looked after the others saw a queued cell and may have asked for a worker once more.
+    assert!(path.bench.jobs() >= 1);
     let claim = path.bench.claim(&run, 0).await;
     assert_eq!(claim.lease.attempt, 2);
+    let attempts = &path.bench.run(&run["id"]).await["cells"][0]["attempts"];
+    assert_eq!((attempts.as_array().unwrap().len(), &attempts[0]["outcome"]), (2, &json!("lost")));
 }

@@ -25,6 +25,7 @@ on_both_engines! {
     storage_that_is_away_is_waited_for
     the_sixth_try_gives_up
     nothing_stays_in_staging
+    cells_that_end_at_once_end_their_run_once
 }
 
 /// More than a registration may take.
@@ -168,4 +169,35 @@ async fn nothing_stays_in_staging(engine: Engine) {
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
     submitted.register().await.unwrap();
     assert!(!folder.exists());
+}
+
+/// A matrix of five rows.
+const FIVE_CELLS: &str = "schema: pinhole.scenario.v1\ntitle: Five\nmatrix: [ { name: a }, { name: b }, { name: c }, { name: d }, { name: e } ]\nsteps:\n  - navigate: /\n  - capture: { name: home }\n";
+
+async fn cells_that_end_at_once_end_their_run_once(engine: Engine) {
+    let bench = Bench::on(engine).await;
+    let maker = bench.service("builder", &[Role::Operator]).await;
+    bench.scenario("five", FIVE_CELLS).await;
+    let run = bench.keyed(&maker, "start_scenario_run", order("five")).await.unwrap();
+    let mut leases = Vec::new();
+    for index in 0..5 {
+        let claim = bench.claim(&run, index).await;
+        let submission = bench.shoot(&claim, &file(1)).await;
+        assert!(bench.app.submit(&claim.lease, &submission).await.unwrap());
+        leases.push(claim.lease);
+    }
+    let registrations = leases.iter().map(|lease| bench.app.register(lease.cell, lease.attempt));
+    for (outcome, lease) in join_all(registrations).await.into_iter().zip(&leases) {
+        // One that PostgreSQL told to come again does so.
+        if outcome.is_err_and(|error| error.reason() == Some("busy")) {
+            bench.app.register(lease.cell, lease.attempt).await.unwrap();
+        }
+    }
+    let result = bench.result(&run["id"]).await;
+    assert_eq!((&result["state"], &result["verdict"]), (&json!("completed"), &json!("needs_baseline")));
+    let statement: RunResult = signed(&bench, &result["statement"]);
+    assert_eq!(statement.receipts.len(), 5);
+    let names: Vec<_> = result["checkpoints"].as_array().unwrap().iter().map(|found| &found["profile"]).collect();
+    assert_eq!(names, ["a", "b", "c", "d", "e"]);
+    assert_eq!(bench.counts()["run_results"], 1);
 }

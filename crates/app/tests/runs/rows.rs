@@ -65,8 +65,7 @@ impl Bench {
 
     /// How many rows each table has.
     pub(crate) fn counts(&self) -> Counts {
-        let queries: Vec<_> = TABLES.iter().map(|table| format!("(SELECT count(*) FROM {table})")).collect();
-        let found = self.sql(&format!("SELECT {}", queries.join(", ")));
+        let found = self.sql(&count_query());
         let counts: Vec<i64> = found.trim().split('|').map(|count| count.parse().unwrap()).collect();
         assert_eq!(counts.len(), TABLES.len());
         TABLES.iter().map(ToString::to_string).zip(counts).collect()
@@ -78,11 +77,11 @@ impl Bench {
         more.filter(|(_, more)| *more != 0).collect()
     }
 
-    /// Everything in the rows that a worker's work is written to.
+    /// Everything in the rows that a worker's work is written to, and how many other rows there are.
     pub(crate) fn work(&self) -> String {
         let tables = ["runs", "cells", "cell_attempts", "artifacts", "receipts", "checkpoint_results"];
         let dump: String = tables.iter().map(|table| format!("SELECT * FROM {table} ORDER BY 1, 2; ")).collect();
-        self.sql(&(dump + "SELECT count(*) FROM {jobs}"))
+        self.sql(&(dump + &count_query()))
     }
 
     /// Lets so much time pass for every cell. PostgreSQL's clock cannot be moved, so there the past is.
@@ -110,4 +109,10 @@ impl Bench {
     pub(crate) fn jobs(&self) -> i64 {
         self.sql("SELECT count(*) FROM {jobs}").trim().parse().unwrap()
     }
+}
+
+/// A query of one row with the number of rows of each table.
+fn count_query() -> String {
+    let queries: Vec<_> = TABLES.iter().map(|table| format!("(SELECT count(*) FROM {table})")).collect();
+    format!("SELECT {}", queries.join(", "))
 }
