@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use pinhole_core::{
     Actor, Authority, EnvironmentId, Error, Permission, PrincipalClass, ProjectId, Reason, RequestId, Result,
-    Sha256Digest, Slug,
+    Sha256Digest, Slug, Via,
 };
-use pinhole_receipt::Via;
 use pinhole_store::{Environment, Grant, Project};
 
 use crate::{App, unit::Unit};
@@ -42,7 +41,6 @@ impl App {
             class: principal.class,
             authority: Authority::Token { id: token.id, scope: token.scope, secret },
             request,
-            admin: principal.admin_since.is_some(),
         })
     }
 }
@@ -149,12 +147,13 @@ impl Unit {
         let Some(secret) = claim.ticket else { return Err(Error::permission_denied("human_authority")) };
         let refused = || Error::permission_denied("decision_ticket");
         let ticket = self.ticket_by_secret(Sha256Digest::of(secret.as_bytes())).await?.ok_or_else(refused)?;
-        let via = match ticket.via.as_str() {
-            "ticket" => Via::Ticket,
-            "local_ticket" if self.app().settings().local_tickets => Via::LocalTicket,
-            _ => return Err(refused()),
+        let taken = match ticket.via {
+            Via::Ticket => true,
+            Via::LocalTicket => self.app().settings().local_tickets,
+            Via::Session => false,
         };
-        let valid = ticket.principal_id == self.actor().principal
+        let valid = taken
+            && ticket.principal_id == self.actor().principal
             && ticket.used_at.is_none()
             && ticket.expires_at > self.now()
             && ticket.object_id == claim.object
@@ -165,6 +164,6 @@ impl Unit {
         if !valid || !self.use_ticket(ticket.id).await? {
             return Err(refused());
         }
-        Ok(via)
+        Ok(ticket.via)
     }
 }

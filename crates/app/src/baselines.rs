@@ -17,7 +17,7 @@ mod ticket;
 use std::collections::BTreeSet;
 
 use pinhole_core::{Error, Permission, ProjectId, Result, Role};
-use pinhole_receipt::{Predicate, Via, sign};
+use pinhole_receipt::{Predicate, sign};
 use pinhole_store::Candidate;
 
 pub(crate) use self::{
@@ -74,13 +74,4 @@ async fn authorise_authorship(unit: &mut Unit, project: ProjectId, candidates: &
 fn signed(unit: &Unit, predicate: &impl Predicate) -> Result<String> {
     let envelope = sign(&predicate.statement()?, unit.app().signer()?)?.to_bytes()?;
     String::from_utf8(envelope).map_err(Error::internal)
-}
-
-/// The stored form of how a person's authority reached us; the same text as in signed statements.
-const fn via_text(via: Via) -> &'static str {
-    match via {
-        Via::Session => "session",
-        Via::Ticket => "ticket",
-        Via::LocalTicket => "local_ticket",
-    }
 }

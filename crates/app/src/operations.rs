@@ -33,7 +33,7 @@ pub enum ReplyKind {
     Completed,
     /// Done, and a new object was made.
     Created,
-    /// Not done: a person has to approve first (R7).
+    /// Not done: a person has to approve first.
     ApprovalRequired,
 }
 

@@ -3,7 +3,7 @@
 use pinhole_core::{
     ApprovalId, ApprovalIntent, ApprovalState, BaselineKey, CandidateId, CandidateState, DecisionId, Disposition,
     IdempotencyKey, LineName, Name, Outcome, Permission, PrincipalId, PublicationIntent, Reason, ReceiptId, ReviewId,
-    Sha256Digest, Slug, Timestamp,
+    Sha256Digest, Slug, Timestamp, Via,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -202,8 +202,8 @@ pub struct DecisionView {
     pub reason: Reason,
     /// Who.
     pub principal: PrincipalId,
-    /// By what authority: `session`, `ticket` or `local_ticket`.
-    pub via: String,
+    /// By what authority.
+    pub via: Via,
     /// When.
     pub created_at: Timestamp,
 }

@@ -4,7 +4,7 @@ use pinhole_core::{Code, Details, Error, RequestId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The error body (R6).
+/// The error body.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorBody {
     /// The stable code.

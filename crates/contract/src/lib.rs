@@ -23,8 +23,7 @@ pub use catalog::{CatalogEntryView, CatalogRevisionView, GetCatalogRevision, Lat
 pub use error::{ErrorBody, status_of};
 pub use page::{Cursor, Limit};
 pub use projects::{
-    ActionPolicy, CreateEnvironment, CreateProject, EnvironmentDocument, EnvironmentView, GetEnvironment, GetProject,
-    ProjectView,
+    CreateEnvironment, CreateProject, EnvironmentDocument, EnvironmentView, GetEnvironment, GetProject, ProjectView,
 };
 pub use publications::{ExpectedHead, GetPublication, PublicationAttemptView, PublicationView, PublishBaselineCatalog};
 pub use runs::{
@@ -39,5 +38,5 @@ pub use scenarios::{
 pub use spec::{Idempotency, Method, Operation, OperationSpec, OperationView, Schemas, Spec, Surfaces, Who, specs};
 pub use who::{ListOperations, OperationList, Whoami, WhoamiView};
 
-/// The version of the tool catalog (R5).
+/// The version of the tool catalog.
 pub const CATALOG_VERSION: &str = "050.2.0";

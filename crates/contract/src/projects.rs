@@ -71,18 +71,6 @@ impl Operation for GetProject {
     };
 }
 
-/// What an environment lets a class of browser actions do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ActionPolicy {
-    /// Goes ahead.
-    Allow,
-    /// Needs a gate.
-    RequireApproval,
-    /// Is refused.
-    Deny,
-}
-
 /// What one revision of an environment says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -252,7 +252,7 @@ pub struct ComparisonView {
     pub size_baseline: [u32; 2],
     /// Width and height of the new picture in pixels.
     pub size_candidate: [u32; 2],
-    /// Pixels by rule; the rules are disjoint and their sum is the area of the union of both pictures (R42).
+    /// Pixels by rule; the rules are disjoint and their sum is the area of the union of both pictures.
     pub account: std::collections::BTreeMap<String, u64>,
     /// Changed regions from the top; at most 200.
     pub regions: Vec<serde_json::Value>,

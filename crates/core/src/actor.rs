@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{PrincipalId, RequestId, Sha256Digest, Timestamp, TokenId, state::text_enum};
+use crate::{PrincipalId, RequestId, Sha256Digest, Timestamp, TokenId, form::text_enum};
 
 text_enum! {
     /// What kind of principal acts.
@@ -103,6 +103,18 @@ impl Scope {
     }
 }
 
+text_enum! {
+    /// How a person's authority over a decision reached us.
+    Via {
+        /// A browser session, re-authenticated a short while ago.
+        Session = "session",
+        /// A decision ticket made in such a session.
+        Ticket = "ticket",
+        /// A decision ticket made on the server's own machine.
+        LocalTicket = "local_ticket",
+    }
+}
+
 /// By what an actor was authenticated.
 #[derive(Clone, Debug)]
 pub enum Authority {
@@ -135,8 +147,6 @@ pub struct Actor {
     pub authority: Authority,
     /// The call.
     pub request: RequestId,
-    /// Whether the principal administers the installation.
-    pub admin: bool,
 }
 
 impl Actor {
@@ -147,7 +157,6 @@ impl Actor {
             class: PrincipalClass::Service,
             authority: Authority::System,
             request,
-            admin: false,
         }
     }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ArtifactId, Blake3Digest, FailureReason, Profile, Sha256Digest, Slug, Timestamp, state::text_enum};
+use crate::{ArtifactId, Blake3Digest, FailureReason, Profile, Sha256Digest, Slug, Timestamp, form::text_enum};
 
 text_enum! {
     /// What an artifact holds; its media type follows from this and from nothing else.
@@ -66,7 +66,7 @@ pub struct StagedArtifact {
     pub sha256: Sha256Digest,
 }
 
-/// Why a capture proves nothing (R41).
+/// Why a capture proves nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "rule", rename_all = "snake_case")]
 pub enum NotEvidence {
@@ -97,6 +97,12 @@ pub enum NotEvidence {
     /// The frame was still moving at the end of the budget.
     StillMoving {
         /// What moved, as far as known.
+        what: String,
+    },
+    /// A part of the page from the environment's own hosts broke off or was answered with a server's error: the
+    /// document, a frame, a style sheet, a script or an image.
+    PartMissing {
+        /// Which part, and what became of it.
         what: String,
     },
     /// The picture's size disagrees with the layout.

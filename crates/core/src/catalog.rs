@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CandidateId, LineName, Name, ReviewId, Sha256Digest, Slug, state::text_enum};
+use crate::{CandidateId, LineName, Name, ReviewId, Sha256Digest, Slug, form::text_enum};
 
 text_enum! {
     /// What a baseline entry holds; part of its key.

@@ -3,11 +3,9 @@
 
 use std::{fmt, str::FromStr};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
 use sha2::Digest as _;
 
-use crate::Error;
+use crate::{Error, text_form};
 
 macro_rules! digests {
     ($($(#[$doc:meta])* $name:ident = $prefix:literal;)*) => {$(
@@ -36,7 +34,7 @@ macro_rules! digests {
 
             /// Reads 64 lower-case hexadecimal digits, without the algorithm.
             pub fn from_hex(text: &str) -> Result<Self, Error> {
-                let wrong = || Error::invalid("digest", "expected 64 lower-case hexadecimal digits");
+                let wrong = || Error::invalid("", "expected 64 lower-case hexadecimal digits");
                 if text.bytes().any(|b| b.is_ascii_uppercase()) {
                     return Err(wrong());
                 }
@@ -64,36 +62,12 @@ macro_rules! digests {
             fn from_str(text: &str) -> Result<Self, Error> {
                 let hex = text
                     .strip_prefix(concat!($prefix, ":"))
-                    .ok_or_else(|| Error::invalid("digest", concat!("expected ", $prefix, ": and 64 hexadecimal digits")))?;
+                    .ok_or_else(|| Error::invalid("", concat!("expected ", $prefix, ": and 64 hexadecimal digits")))?;
                 Self::from_hex(hex)
             }
         }
 
-        impl Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                String::deserialize(deserializer)?.parse().map_err(|e: Error| serde::de::Error::custom(e.message()))
-            }
-        }
-
-        impl JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", "pattern": concat!("^", $prefix, ":[0-9a-f]{64}$") })
-            }
-        }
+        text_form!($name, { "type": "string", "pattern": concat!("^", $prefix, ":[0-9a-f]{64}$") });
     )*};
 }
 

@@ -1,4 +1,4 @@
-//! The one error type. It knows nothing of HTTP, MCP or SQL beyond the status that its code has in the contract (R6).
+//! The one error type. It knows nothing of HTTP, MCP or SQL.
 //!
 //! `message` and `details` are for the caller and never hold internal text; `source` is for the log and never leaves
 //! the process. Each transport maps errors in one table.
@@ -8,86 +8,42 @@ use std::{borrow::Cow, fmt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::form::text_enum;
+
 /// A result with the one error type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The closed list of error codes (R6, plus the HTTP-level ones that only REST uses).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Code {
-    /// Shape, type or bound of the input is wrong.
-    InvalidArguments,
-    /// No credential, or one that is not valid now.
-    Unauthenticated,
-    /// The object is visible, the operation on it is not allowed.
-    PermissionDenied,
-    /// The object does not exist for this principal.
-    NotFound,
-    /// The state of the object does not allow it, or the expected version is stale.
-    Conflict,
-    /// The object was there and its bytes were removed.
-    Gone,
-    /// A size, rate or quota limit.
-    LimitExceeded,
-    /// An expected version or idempotency key is missing.
-    PreconditionRequired,
-    /// A resource or provider is not available now.
-    ProviderUnavailable,
-    /// A fault of ours; the log has it under the request id.
-    Internal,
-    /// REST only: the path exists with other methods.
-    MethodNotAllowed,
-    /// REST only: no representation that the client accepts.
-    NotAcceptable,
-    /// REST only: the body's media type.
-    UnsupportedMediaType,
-    /// REST only: the byte range lies outside the artifact.
-    RangeNotSatisfiable,
-}
-
-impl Code {
-    /// Every code, in the order of the contract.
-    pub const ALL: [Self; 14] = [
-        Self::InvalidArguments,
-        Self::Unauthenticated,
-        Self::PermissionDenied,
-        Self::NotFound,
-        Self::Conflict,
-        Self::Gone,
-        Self::LimitExceeded,
-        Self::PreconditionRequired,
-        Self::ProviderUnavailable,
-        Self::Internal,
-        Self::MethodNotAllowed,
-        Self::NotAcceptable,
-        Self::UnsupportedMediaType,
-        Self::RangeNotSatisfiable,
-    ];
-
-    /// The stable text of the code.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::InvalidArguments => "invalid_arguments",
-            Self::Unauthenticated => "unauthenticated",
-            Self::PermissionDenied => "permission_denied",
-            Self::NotFound => "not_found",
-            Self::Conflict => "conflict",
-            Self::Gone => "gone",
-            Self::LimitExceeded => "limit_exceeded",
-            Self::PreconditionRequired => "precondition_required",
-            Self::ProviderUnavailable => "provider_unavailable",
-            Self::Internal => "internal",
-            Self::MethodNotAllowed => "method_not_allowed",
-            Self::NotAcceptable => "not_acceptable",
-            Self::UnsupportedMediaType => "unsupported_media_type",
-            Self::RangeNotSatisfiable => "range_not_satisfiable",
-        }
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+text_enum! {
+    /// The closed list of error codes, in the order of the contract.
+    Code {
+        /// Shape, type or bound of the input is wrong.
+        InvalidArguments = "invalid_arguments",
+        /// No credential, or one that is not valid now.
+        Unauthenticated = "unauthenticated",
+        /// The object is visible, the operation on it is not allowed.
+        PermissionDenied = "permission_denied",
+        /// The object does not exist for this principal.
+        NotFound = "not_found",
+        /// The state of the object does not allow it, or the expected version is stale.
+        Conflict = "conflict",
+        /// The object was there and its bytes were removed.
+        Gone = "gone",
+        /// A size, rate or quota limit.
+        LimitExceeded = "limit_exceeded",
+        /// An expected version or idempotency key is missing.
+        PreconditionRequired = "precondition_required",
+        /// A resource or provider is not available now.
+        ProviderUnavailable = "provider_unavailable",
+        /// A fault of ours; the log has it under the request id.
+        Internal = "internal",
+        /// REST only: the path exists with other methods.
+        MethodNotAllowed = "method_not_allowed",
+        /// REST only: no representation that the client accepts.
+        NotAcceptable = "not_acceptable",
+        /// REST only: the body's media type.
+        UnsupportedMediaType = "unsupported_media_type",
+        /// REST only: the byte range lies outside the artifact.
+        RangeNotSatisfiable = "range_not_satisfiable",
     }
 }
 

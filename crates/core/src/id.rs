@@ -4,11 +4,9 @@
 
 use std::{fmt, str::FromStr};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::Error;
+use crate::{Error, text_form};
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident = $prefix:literal;)*) => {$(
@@ -46,39 +44,7 @@ macro_rules! ids {
             }
         }
 
-        impl TryFrom<String> for $name {
-            type Error = Error;
-
-            fn try_from(text: String) -> Result<Self, Error> {
-                text.parse()
-            }
-        }
-
-        impl Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                String::deserialize(deserializer)?.parse().map_err(|e: Error| serde::de::Error::custom(e.message()))
-            }
-        }
-
-        impl JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", "pattern": concat!("^", $prefix, "_[0-9a-f]{32}$") })
-            }
-        }
+        text_form!($name, { "type": "string", "pattern": concat!("^", $prefix, "_[0-9a-f]{32}$") });
     )*};
 }
 
@@ -128,7 +94,7 @@ ids! {
 }
 
 fn parse(text: &str, prefix: &str) -> Result<Uuid, Error> {
-    let expected = || Error::invalid("id", format!("expected {prefix}_ and 32 lower-case hexadecimal digits"));
+    let expected = || Error::invalid("", format!("expected {prefix}_ and 32 lower-case hexadecimal digits"));
     let hex = text.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_')).ok_or_else(expected)?;
     let lower = hex.len() == 32 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     if !lower {

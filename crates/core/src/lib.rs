@@ -9,6 +9,7 @@ mod capture;
 mod catalog;
 mod digest;
 mod error;
+mod form;
 mod id;
 mod pins;
 mod ports;
@@ -17,7 +18,7 @@ mod state;
 mod text;
 mod time;
 
-pub use actor::{Actor, Authority, Permission, PrincipalClass, Role, Scope};
+pub use actor::{Actor, Authority, Permission, PrincipalClass, Role, Scope, Via};
 pub use canonical::{canonical_json, canonical_json_digest};
 pub use capture::{
     ArtifactKind, ArtifactRef, CellFailure, FailedAssertion, NotEvidence, RenderFacts, RulesFacts, SandboxFacts,

@@ -214,7 +214,7 @@ pub enum BaselinePin {
     },
 }
 
-crate::state::text_enum! {
+crate::form::text_enum! {
     /// Why no baseline is pinned.
     NoBaseline {
         /// The caller asked for none.

@@ -1,9 +1,9 @@
-//! The capture profile: what a page is shown. Captures compare only inside one profile (R43).
+//! The capture profile: what a page is shown. Captures compare only inside one profile.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result, state::text_enum};
+use crate::{Error, Result, form::text_enum};
 
 /// Size of the window in CSS pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

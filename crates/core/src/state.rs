@@ -3,44 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An enum whose variants have one text in storage, JSON and schemas.
-macro_rules! text_enum {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-        pub enum $name {
-            $($(#[$vdoc])* #[serde(rename = $text)] $variant,)*
-        }
-
-        impl $name {
-            /// Every value, in order.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-
-            /// The stable text.
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $text,)* }
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-
-        impl std::str::FromStr for $name {
-            type Err = $crate::Error;
-
-            fn from_str(text: &str) -> $crate::Result<Self> {
-                Self::ALL.iter().copied().find(|value| value.as_str() == text).ok_or_else(|| {
-                    let known: Vec<_> = Self::ALL.iter().map(|value| value.as_str()).collect();
-                    $crate::Error::invalid("value", format!("expected one of {}", known.join(", ")))
-                })
-            }
-        }
-    };
-}
-pub(crate) use text_enum;
+use crate::form::text_enum;
 
 text_enum! {
     /// State of a run and of a cell.

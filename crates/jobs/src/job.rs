@@ -12,21 +12,15 @@ pub enum Queue {
     Register,
     /// Catalog revisions to publish.
     Publish,
-    /// Rules that act on what happened.
-    Automate,
 }
 
 impl Queue {
-    /// Every queue.
-    pub const ALL: [Self; 4] = [Self::Capture, Self::Register, Self::Publish, Self::Automate];
-
     /// The stable name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Capture => "capture",
             Self::Register => "register",
             Self::Publish => "publish",
-            Self::Automate => "automate",
         }
     }
 }
@@ -78,7 +72,10 @@ mod tests {
 
     #[test]
     fn payloads_and_names_in_the_database_stay_readable() {
-        assert_eq!(Queue::ALL.map(Queue::name), ["capture", "register", "publish", "automate"]);
+        assert_eq!(
+            [Queue::Capture, Queue::Register, Queue::Publish].map(Queue::name),
+            ["capture", "register", "publish"]
+        );
         let id = "00000000000000000000000000000007";
         let register: RegisterJob = serde_json::from_str(&format!(r#"{{"cell":"cel_{id}","attempt":2}}"#)).unwrap();
         assert_eq!(register.attempt, 2);

@@ -6,13 +6,13 @@ use pinhole_core::{
     ApprovalId, ApprovalIntent, ApprovalItem, ArtifactId, ArtifactKind, ArtifactRef, BaselineEntryId, BaselineKey,
     BaselineKind, BaselinePin, Blake3Digest, CandidateId, CellId, DecisionId, Disposition, EntryState, EnvironmentId,
     NoBaseline, Outcome, Pins, PrincipalId, Profile, ProjectId, PublicationId, ReceiptId, RenderFacts, ReviewId,
-    RulesFacts, RunId, SandboxFacts, ScenarioId, Sha256Digest, Slug, Timestamp, canonical_json_digest,
+    RulesFacts, RunId, SandboxFacts, ScenarioId, Sha256Digest, Slug, Timestamp, Via, canonical_json_digest,
 };
 use serde::de::DeserializeOwned;
 
 use crate::{
     ApprovalDecision, CaptureReceipt, CatalogEntry, CatalogInput, CatalogRevision, Jwk, Jwks, KeyStatus, KeyUse,
-    Predicate, PublicationMarker, ReviewDisposition, RevisionCause, RevisionContent, SigningKey, TrustedKeys, Via,
+    Predicate, PublicationMarker, ReviewDisposition, RevisionCause, RevisionContent, SigningKey, TrustedKeys,
     entries_digest, manifest, render, sign,
 };
 

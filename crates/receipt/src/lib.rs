@@ -29,7 +29,7 @@ pub use jwks::{Jwk, Jwks, KeyStatus, KeyUse, PublicKey, TrustedKeys};
 pub use keys::SigningKey;
 pub use predicate::{
     ApprovalDecision, CaptureReceipt, CatalogRevision, Predicate, PublicationReceipt, ReceiptReference,
-    ReviewDisposition, RevisionCause, RevisionContent, RunResult, Via, predicate_type,
+    ReviewDisposition, RevisionCause, RevisionContent, RunResult, predicate_type,
 };
 pub use receipt::{VerifiedReceipt, verify_receipt};
 pub use statement::{DigestSet, STATEMENT_TYPE, Statement, Subject};

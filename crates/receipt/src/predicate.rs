@@ -13,7 +13,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 pub use self::{
     capture::{CaptureReceipt, ReceiptReference, RunResult},
-    decision::{ApprovalDecision, ReviewDisposition, Via},
+    decision::{ApprovalDecision, ReviewDisposition},
     revision::{CatalogRevision, PublicationReceipt, RevisionCause, RevisionContent},
 };
 use crate::{STATEMENT_TYPE, Statement, Subject, VerifyError};

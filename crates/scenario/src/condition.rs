@@ -22,7 +22,7 @@ pub enum Condition {
     /// The element's text, white space collapsed and trimmed.
     Text(TextCondition),
     /// The current value of a form control.
-    Value(ValueCondition),
+    Value(TextCondition),
     /// An attribute of the element; an attribute that is not there fails.
     Attribute(AttributeCondition),
     /// How many elements match.
@@ -85,24 +85,13 @@ impl TextMatch {
     }
 }
 
-/// The text of an element.
+/// The text of an element, or the value of a form control.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct TextCondition {
     /// The element.
     pub of: Locator,
-    /// What its text must be.
-    #[serde(flatten)]
-    pub expected: TextMatch,
-}
-
-/// The value of a form control.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub struct ValueCondition {
-    /// The control.
-    pub of: Locator,
-    /// What its value must be.
+    /// What its text or value must be.
     #[serde(flatten)]
     pub expected: TextMatch,
 }

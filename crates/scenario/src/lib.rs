@@ -20,9 +20,9 @@ mod yaml;
 
 pub use canonical::{CanonicalScenario, json_schema};
 pub use capture::{Antialiasing, Area, Capture, CompareRules};
-pub use condition::{AttributeCondition, Condition, CountCondition, TextCondition, TextMatch, ValueCondition};
+pub use condition::{AttributeCondition, Condition, CountCondition, TextCondition, TextMatch};
 pub use diagnostics::{Diagnostic, Diagnostics};
 pub use locator::{By, Locator, Role};
-pub use model::{ActionClass, Cell, EvidenceKind, Fill, MatrixRow, Press, Scenario, SchemaTag, Step};
+pub use model::{Cell, EvidenceKind, Fill, MatrixRow, Press, Scenario, SchemaTag, Step};
 pub use parse::{Format, MAX_BYTES, parse};
 pub use text::{AttributeName, KeyChord, Modifier, Target, Text, Value};

@@ -1,9 +1,9 @@
 //! Locators: how a step names an element. Resolving them is the browser's work.
 
-use std::{borrow::Cow, fmt, str::FromStr};
+use std::{fmt, str::FromStr};
 
-use pinhole_core::{Error, Result};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use pinhole_core::{Error, Result, text_form};
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
 use crate::text::Text;
@@ -101,8 +101,7 @@ fn exactly_one(schema: &mut Schema) {
 }
 
 /// A role of WAI-ARIA 1.2 (W3C, section 5.4), without the abstract ones.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Role(&'static str);
 
 impl Role {
@@ -219,16 +218,4 @@ impl fmt::Debug for Role {
     }
 }
 
-impl JsonSchema for Role {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Role".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "enum": Self::ALL })
-    }
-}
+text_form!(Role, { "type": "string", "enum": Role::ALL });

@@ -60,6 +60,8 @@ impl Scenario {
     pub const MAX_TAGS: usize = 20;
     /// The greatest number of conditions in `ready`.
     pub const MAX_READY: usize = 20;
+    /// The greatest number of words in `evidence`.
+    pub const MAX_EVIDENCE: usize = 5;
 }
 
 fn is_empty(profile: &ProfileOverride) -> bool {
@@ -121,14 +123,6 @@ pub struct Cell {
 pub enum EvidenceKind {
     /// Console messages and uncaught errors.
     Console,
-    /// Requests and their outcomes.
-    Network,
-    /// The document at each capture.
-    Dom,
-    /// The accessibility tree at each capture.
-    Accessibility,
-    /// Navigation, paint and transfer figures.
-    Performance,
 }
 
 /// One action. In the language a step is a map with this one key.
@@ -164,15 +158,6 @@ impl Step {
             Self::Capture(_) => "capture",
         }
     }
-
-    /// What the environment's decision policy decides on.
-    pub fn class(&self) -> ActionClass {
-        match self {
-            Self::Navigate(_) => ActionClass::Navigate,
-            Self::Click(_) | Self::Fill(_) | Self::Press(_) => ActionClass::Interact,
-            Self::WaitFor(_) | Self::Assert(_) | Self::Capture(_) => ActionClass::Read,
-        }
-    }
 }
 
 /// Replaces the content of a text control.
@@ -194,24 +179,4 @@ pub struct Press {
     /// The element that is focused first; otherwise the key goes to whatever has the focus.
     #[serde(rename = "in", skip_serializing_if = "Option::is_none")]
     pub inside: Option<Locator>,
-}
-
-/// The classes of actions on which an environment's decision policy decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ActionClass {
-    /// Opens addresses.
-    Navigate,
-    /// Acts as a visitor does.
-    Interact,
-    /// Looks only.
-    Read,
-    /// Hands a file to the page.
-    Upload,
-    /// Takes a file from the page.
-    Download,
-    /// Runs code of the scenario in the page.
-    Script,
-    /// Waits for a person.
-    Human,
 }

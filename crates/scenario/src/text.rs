@@ -1,70 +1,11 @@
 //! Bounded texts of the language. A value of these types has passed its rule; nothing else checks it again.
 
-use std::{borrow::Cow, fmt, str::FromStr};
+use std::str::FromStr;
 
-use pinhole_core::{Error, Result};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Serialize;
+use pinhole_core::{Error, Result, bounded_texts};
 use url::Url;
 
-macro_rules! texts {
-    ($($(#[$doc:meta])* $name:ident, $min:literal..=$max:literal, $pattern:literal, $check:expr, $expected:literal;)*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-        #[serde(transparent)]
-        pub struct $name(String);
-
-        impl $name {
-            /// The greatest number of characters.
-            pub const MAX_CHARS: usize = $max;
-
-            /// The text itself.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = Error;
-
-            fn from_str(text: &str) -> Result<Self> {
-                let check: fn(&str) -> bool = $check;
-                if !($min..=$max).contains(&text.chars().count()) || !check(text) {
-                    return Err(Error::invalid("", $expected));
-                }
-                Ok(Self(text.to_owned()))
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(&self.0, f)
-            }
-        }
-
-        impl JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", "minLength": $min, "maxLength": $max, "pattern": $pattern })
-            }
-        }
-    )*};
-}
-
-texts! {
+bounded_texts! {
     /// A text to look for: a selector, a label, a part of a text.
     Text, 1..=2000, "^[^\\u0000]*$", has_no_nul, "expected 1 to 2000 characters without NUL";
     /// A text to type or to compare with; it may be empty.

@@ -3,7 +3,7 @@
 
 use pinhole_core::{
     ApprovalId, ApprovalIntent, ApprovalState, DecisionId, LineName, Outcome, PrincipalId, ProjectId, Reason, Result,
-    Sha256Digest, Timestamp,
+    Sha256Digest, Timestamp, Via,
 };
 
 use crate::{
@@ -56,8 +56,8 @@ pub struct Decision {
     pub reason: Reason,
     /// Who.
     pub principal_id: PrincipalId,
-    /// By what authority: `session`, `ticket` or `local_ticket`.
-    pub via: String,
+    /// By what authority.
+    pub via: Via,
     /// The signed statement, a DSSE envelope in JSON.
     pub envelope: String,
     /// When.
@@ -89,7 +89,7 @@ fn read_decision(row: &Row) -> Result<Decision> {
         outcome: row.parse("outcome")?,
         reason: row.parse("reason")?,
         principal_id: row.parse("principal_id")?,
-        via: row.text("via")?,
+        via: row.parse("via")?,
         envelope: row.text("envelope")?,
         created_at: row.time("created_at")?,
     })
@@ -163,7 +163,7 @@ impl Tx {
                 text(decision.outcome),
                 text(&decision.reason),
                 text(decision.principal_id),
-                text(&decision.via),
+                text(decision.via),
                 text(&decision.envelope),
                 time(decision.created_at),
             ],

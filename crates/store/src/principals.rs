@@ -2,7 +2,7 @@
 
 use pinhole_core::{
     EnvironmentId, Name, PrincipalClass, PrincipalId, ProjectId, Reason, Result, Role, Scope, Sha256Digest, TicketId,
-    Timestamp, TokenId,
+    Timestamp, TokenId, Via,
 };
 
 use crate::{
@@ -77,8 +77,8 @@ pub struct Ticket {
     pub outcome: String,
     /// The reason that goes with it.
     pub reason: Reason,
-    /// By what it was minted: `ticket` or `local_ticket`.
-    pub via: String,
+    /// How it was minted.
+    pub via: Via,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it ends.
@@ -129,7 +129,7 @@ fn read_ticket(row: &Row) -> Result<Ticket> {
         intent_sha256: row.parse("intent_sha256")?,
         outcome: row.text("outcome")?,
         reason: row.parse("reason")?,
-        via: row.text("via")?,
+        via: row.parse("via")?,
         created_at: row.time("created_at")?,
         expires_at: row.time("expires_at")?,
         used_at: row.time_or_null("used_at")?,

@@ -1,6 +1,8 @@
 //! Reviews: what people said about captures. None of them changes after it is written; the newest of a receipt counts.
 
-use pinhole_core::{Disposition, PrincipalId, ProjectId, Reason, ReceiptId, Result, ReviewId, Sha256Digest, Timestamp};
+use pinhole_core::{
+    Disposition, PrincipalId, ProjectId, Reason, ReceiptId, Result, ReviewId, Sha256Digest, Timestamp, Via,
+};
 
 use crate::{
     Tx,
@@ -29,8 +31,8 @@ pub struct Review {
     pub rules_sha256: Sha256Digest,
     /// Who.
     pub reviewer: PrincipalId,
-    /// By what authority: `session`, `ticket` or `local_ticket`.
-    pub via: String,
+    /// By what authority.
+    pub via: Via,
     /// The signed statement, a DSSE envelope in JSON.
     pub envelope: String,
     /// When.
@@ -48,7 +50,7 @@ fn read(row: &Row) -> Result<Review> {
         render_sha256: row.parse("render_sha256")?,
         rules_sha256: row.parse("rules_sha256")?,
         reviewer: row.parse("reviewer")?,
-        via: row.text("via")?,
+        via: row.parse("via")?,
         envelope: row.text("envelope")?,
         created_at: row.time("created_at")?,
     })
@@ -71,7 +73,7 @@ impl Tx {
                 text(review.render_sha256),
                 text(review.rules_sha256),
                 text(review.reviewer),
-                text(&review.via),
+                text(review.via),
                 text(&review.envelope),
                 time(review.created_at),
             ],

@@ -110,7 +110,7 @@ impl Tx {
         .await
     }
 
-    /// The newest completed run of a scenario in an environment.
+    /// The newest completed run of a scenario in an environment that captured evidence.
     pub async fn newest_completed_run(
         &mut self,
         scenario: ScenarioId,
@@ -118,7 +118,7 @@ impl Tx {
     ) -> Result<Option<Run>> {
         self.fetch_optional(
             "SELECT * FROM runs WHERE scenario_id = $1 AND environment_id = $2 AND state = 'completed' \
-             ORDER BY finished_at DESC, id DESC LIMIT 1",
+             AND verdict <> 'not_evidence' ORDER BY finished_at DESC, id DESC LIMIT 1",
             &[text(scenario), text(environment)],
             read,
         )

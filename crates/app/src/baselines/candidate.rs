@@ -1,5 +1,5 @@
 //! `capture_visual_baseline`: proposes a capture that the server registered. Nothing that a client says about a
-//! picture gets in here; the receipt's id is all it gives (R3).
+//! picture gets in here; the receipt's id is all it gives.
 
 use pinhole_contract::{CandidateView, CaptureVisualBaseline};
 use pinhole_core::{

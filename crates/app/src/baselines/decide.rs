@@ -2,15 +2,15 @@
 //! else.
 
 use pinhole_contract::{ApprovalView, DecideApproval};
-use pinhole_core::{Actor, ApprovalState, DecisionId, Error, Outcome, Permission, Result};
-use pinhole_receipt::{ApprovalDecision, Via};
+use pinhole_core::{Actor, ApprovalState, DecisionId, Error, Outcome, Permission, Result, Via};
+use pinhole_receipt::ApprovalDecision;
 use pinhole_store::{Approval, Decision};
 use serde_json::json;
 
 use super::{
     approval::{Requested, approval_view, authorised, end, ended, move_on},
     policy::Policy,
-    signed, via_text,
+    signed,
 };
 use crate::{App, authority::DecisionClaim, idempotency::expect_version, unit::Unit};
 
@@ -112,7 +112,7 @@ async fn sign(
         outcome: command.outcome,
         reason: command.reason.clone(),
         principal_id: statement.principal,
-        via: via_text(via).into(),
+        via,
         envelope: signed(unit, &statement)?,
         created_at: unit.now(),
     })

@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 
 use pinhole_contract::{ReviewView, ReviewVisualBaseline, ReviewsView};
 use pinhole_core::{
-    Actor, Disposition, Error, Name, Permission, ReceiptId, Result, ReviewId, Sha256Digest, Slug, canonical_json_digest,
+    Actor, Disposition, Error, Name, Permission, ReceiptId, Result, ReviewId, Sha256Digest, Slug, Via,
+    canonical_json_digest,
 };
-use pinhole_receipt::{ReviewDisposition, Via};
+use pinhole_receipt::ReviewDisposition;
 use pinhole_store::{Receipt, Review, Run};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{signed, via_text};
+use super::signed;
 use crate::{App, authority::DecisionClaim, idempotency::Keyed, runs, unit::Unit};
 
 /// The most receipts in one call.
@@ -177,7 +178,7 @@ fn disposition(
         render_sha256: receipt.render_sha256,
         rules_sha256: receipt.rules_sha256,
         reviewer: statement.principal,
-        via: via_text(via).into(),
+        via,
         envelope: signed(unit, &statement)?,
         created_at: unit.now(),
     })

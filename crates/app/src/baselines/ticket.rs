@@ -5,16 +5,12 @@ use std::time::Duration;
 
 use pinhole_core::{
     ApprovalId, ApprovalState, Disposition, Error, Name, Outcome, PrincipalClass, Reason, ReceiptId, Result,
-    Sha256Digest, TicketId, Timestamp,
+    Sha256Digest, TicketId, Timestamp, Via,
 };
-use pinhole_receipt::Via;
 use pinhole_store::Ticket;
 use serde_json::json;
 
-use super::{
-    review::{check_shape, intent_digest, one_run, receipts},
-    via_text,
-};
+use super::review::{check_shape, intent_digest, one_run, receipts};
 use crate::{App, admin::with_checksum, unit::Unit};
 
 /// How long a ticket may be used.
@@ -134,7 +130,7 @@ async fn insert(unit: &mut Unit, principal: &Name, secret: &str, subject: Subjec
         intent_sha256: subject.intent,
         outcome: subject.outcome.into(),
         reason: subject.reason.clone(),
-        via: via_text(Via::LocalTicket).into(),
+        via: Via::LocalTicket,
         created_at: unit.now(),
         expires_at: unit.now().plus(LIFETIME),
         used_at: None,

@@ -1,4 +1,4 @@
-//! Admission (R30): selectors become pins, and run, cells, audit row and jobs are written in one transaction. When
+//! Admission: selectors become pins, and run, cells, audit row and jobs are written in one transaction. When
 //! anything fails, nothing is queued.
 
 use std::time::Duration;
@@ -181,8 +181,9 @@ async fn resolve_baseline(
             let Some(run) = unit.newest_completed_run(scenario.id, environment.id).await? else {
                 return Ok(BaselinePin::None { because: NoBaseline::NoPreviousRun });
             };
-            let receipts = unit.receipts_of(run.id).await?.into_iter().map(|receipt| receipt.id).collect();
-            Ok(BaselinePin::Receipts { receipts })
+            let receipts = unit.receipts_of(run.id).await?;
+            let evidence = receipts.into_iter().filter(|receipt| receipt.not_evidence.is_empty());
+            Ok(BaselinePin::Receipts { receipts: evidence.map(|receipt| receipt.id).collect() })
         }
         BaselineSelector::Receipt(ReceiptSelector::Id(id)) => {
             let receipt = unit.receipt(*id).await?.filter(|receipt| receipt.project_id == project.id);

@@ -38,7 +38,8 @@ pub struct CaptureReceipt {
     pub rules: RulesFacts,
     /// SHA-256 over the canonical bytes of `rules`.
     pub rules_digest: Sha256Digest,
-    /// SHA-256 over the decoded picture, as the comparison defines it.
+    /// SHA-256 over the decoded picture: the bytes `pinhole.pixels.v1` and a zero byte, width and height as 32-bit
+    /// big-endian numbers, then every pixel as RGBA.
     pub pixel_digest: Sha256Digest,
     /// Why it is not evidence; empty when it is.
     pub not_evidence: Vec<NotEvidence>,

@@ -2,24 +2,12 @@
 
 use pinhole_core::{
     ApprovalId, ApprovalIntent, DecisionId, Disposition, Name, Outcome, PrincipalId, Reason, ReceiptId, ReviewId,
-    Sha256Digest, Slug, Timestamp,
+    Sha256Digest, Slug, Timestamp, Via,
 };
 use serde::{Deserialize, Serialize};
 
 use super::{Predicate, predicate_type, same_digest};
 use crate::{Subject, VerifyError};
-
-/// How a person's authority reached us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Via {
-    /// A browser session, re-authenticated a short while ago.
-    Session,
-    /// A decision ticket made in such a session.
-    Ticket,
-    /// A decision ticket made on the server's own machine.
-    LocalTicket,
-}
 
 /// What a person said about a capture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use super::{Members, Read, Reader, expected, number, tagged, whole, whole_in, word};
 use crate::{
     capture::{Antialiasing, Area, Capture, CompareRules},
-    condition::{AttributeCondition, Condition, CountCondition, TextCondition, TextMatch, ValueCondition},
+    condition::{AttributeCondition, Condition, CountCondition, TextCondition, TextMatch},
     diagnostics::{Path, Problems},
     locator::{By, Locator, Role},
     tree::{Kind, Node},
@@ -101,12 +101,6 @@ impl Read for TextCondition {
         let of = members.required("of", problems);
         let expected = text_match(&members, problems);
         Some(Self { of: of?, expected: expected? })
-    }
-}
-
-impl Read for ValueCondition {
-    fn read(node: &Node, path: &Path<'_>, problems: &mut Problems) -> Option<Self> {
-        TextCondition::read(node, path, problems).map(|TextCondition { of, expected }| Self { of, expected })
     }
 }
 

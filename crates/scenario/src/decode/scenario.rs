@@ -21,7 +21,7 @@ impl Read for Scenario {
         let profile = members.optional("profile", problems);
         let matrix = members.list("matrix", problems, Self::MAX_ROWS);
         let ready = members.list("ready", problems, Self::MAX_READY);
-        let evidence = members.list("evidence", problems, EVIDENCE.len());
+        let evidence = members.list("evidence", problems, Self::MAX_EVIDENCE);
         let steps = members.required_with("steps", problems, |node, path, problems| {
             super::list(node, path, problems, Self::MAX_STEPS)
         });
@@ -119,17 +119,9 @@ impl Read for SchemaTag {
     }
 }
 
-const EVIDENCE: &[(&str, EvidenceKind)] = &[
-    ("console", EvidenceKind::Console),
-    ("network", EvidenceKind::Network),
-    ("dom", EvidenceKind::Dom),
-    ("accessibility", EvidenceKind::Accessibility),
-    ("performance", EvidenceKind::Performance),
-];
-
 impl Read for EvidenceKind {
     fn read(node: &Node, path: &Path<'_>, problems: &mut Problems) -> Option<Self> {
-        word(node, path, problems, "evidence", EVIDENCE)
+        word(node, path, problems, "evidence", &[("console", EvidenceKind::Console)])
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use url::Url;
 
 use super::{with_step, with_steps, yaml};
-use crate::{ActionClass, Format, KeyChord, Modifier, Scenario, Target, json_schema, parse};
+use crate::{Format, KeyChord, Modifier, Scenario, Target, json_schema, parse};
 
 /// The example files, by name.
 pub(super) fn examples() -> Vec<(PathBuf, Scenario)> {
@@ -134,19 +134,6 @@ fn rules_are_the_capture_without_its_name() {
     let renamed = yaml(&with_step("capture: { name: b }")).unwrap();
     let rules: Vec<_> = renamed.captures().map(|capture| capture.rules()).collect();
     assert_eq!(rules, [json!({}), json!({})]);
-}
-
-#[test]
-fn actions_have_their_class() {
-    let classes: Vec<_> = example("search.yaml").steps.iter().map(|step| (step.name(), step.class())).collect();
-    for (name, class) in classes {
-        let expected = match name {
-            "navigate" => ActionClass::Navigate,
-            "click" | "fill" | "press" => ActionClass::Interact,
-            _ => ActionClass::Read,
-        };
-        assert_eq!(class, expected, "{name}");
-    }
 }
 
 #[test]

@@ -9,8 +9,7 @@ use serde_json::Value as Json;
 use super::{examples::examples, yaml};
 use crate::{
     Antialiasing, Area, AttributeCondition, By, Capture, CompareRules, Condition, CountCondition, EvidenceKind, Fill,
-    Format, Locator, MatrixRow, Press, Role, Scenario, SchemaTag, Step, TextCondition, TextMatch, ValueCondition,
-    json_schema, parse,
+    Format, Locator, MatrixRow, Press, Role, Scenario, SchemaTag, Step, TextCondition, TextMatch, json_schema, parse,
 };
 
 fn text() -> impl Strategy<Value = crate::Text> {
@@ -65,7 +64,7 @@ fn condition() -> impl Strategy<Value = Condition> {
         locator().prop_map(Condition::Hidden),
         locator().prop_map(Condition::Absent),
         (locator(), text_match()).prop_map(|(of, expected)| Condition::Text(TextCondition { of, expected })),
-        (locator(), text_match()).prop_map(|(of, expected)| Condition::Value(ValueCondition { of, expected })),
+        (locator(), text_match()).prop_map(|(of, expected)| Condition::Value(TextCondition { of, expected })),
         (locator(), text_match()).prop_map(|(of, expected)| {
             Condition::Attribute(AttributeCondition { of, name: "data-x".parse().unwrap(), expected })
         }),
@@ -135,8 +134,7 @@ fn slugs(prefix: &'static str, max: usize) -> impl Strategy<Value = Vec<Slug>> {
 }
 
 fn scenario() -> impl Strategy<Value = Scenario> {
-    let evidence =
-        proptest::sample::subsequence(vec![EvidenceKind::Performance, EvidenceKind::Console, EvidenceKind::Dom], 0..=3);
+    let evidence = proptest::sample::subsequence(vec![EvidenceKind::Console], 0..=1);
     let head = ("\\P{Cc}{1,20}", slugs("tag", 3), profile(), vec(profile(), 0..4), vec(condition(), 0..3), evidence);
     (head, vec(step(), 0..8)).prop_map(|((title, tags, profile, rows, ready, evidence), steps)| {
         let row = |(n, profile)| MatrixRow { name: format!("row-{n}").parse().unwrap(), profile };

@@ -168,7 +168,9 @@ fn names_differ() {
     refused("capture: { name: a }", "steps[2].capture.name 6:22 `a` is there twice");
     let head = |member: &str| format!("{member}\n{}", with_step("click: { css: a }"));
     assert!(only_problem(&head("tags: [a, b, a]")).starts_with("tags[2] 1:14 `a` is there twice"));
-    assert!(only_problem(&head("evidence: [dom, dom]")).starts_with("evidence[1] 1:17 `dom` is there twice"));
+    assert!(
+        only_problem(&head("evidence: [console, console]")).starts_with("evidence[1] 1:21 `console` is there twice")
+    );
     assert!(only_problem(&head("matrix: [{ name: a }, { name: a }]")).starts_with("matrix[1].name 1:31 `a` is there"));
 }
 

@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn every_code_has_a_status_and_a_title() {
-        for code in Code::ALL {
+        for &code in Code::ALL {
             let (answer, _) = rendered(Error::protocol(code, "x"));
             assert!(answer.status().is_client_error() || answer.status().is_server_error(), "{code}");
             assert!(!title(code).contains('_'), "{code}");

@@ -1,4 +1,4 @@
-//! The same call refused over REST and over MCP has the same code, message and details (R2).
+//! The same call refused over REST and over MCP has the same code, message and details.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Candidates, reviews, approvals and decisions.
 
-use pinhole_core::{ApprovalState, CandidateState, Disposition, Outcome, PrincipalId};
+use pinhole_core::{ApprovalState, CandidateState, Disposition, Outcome, PrincipalId, Via};
 use pinhole_store::{Approval, Candidate, Decision, Receipt, Review};
 use pinhole_testkit::Engine;
 
@@ -28,7 +28,7 @@ pub(crate) fn review(fixture: &Fixture, ground: &Ground, receipt: &Receipt, micr
         render_sha256: sha256("render"),
         rules_sha256: sha256("rules"),
         reviewer: ground.principal.id,
-        via: "ticket".into(),
+        via: Via::Ticket,
         envelope: "{\"review\":1}".into(),
         created_at: at(micros),
     }
@@ -42,7 +42,7 @@ pub(crate) fn decision(fixture: &Fixture, approval: &Approval, by: PrincipalId, 
         outcome: Outcome::Approve,
         reason: AWKWARD.parse().unwrap(),
         principal_id: by,
-        via: "session".into(),
+        via: Via::Session,
         envelope: "{\"decision\":1}".into(),
         created_at: at(micros),
     }

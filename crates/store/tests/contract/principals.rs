@@ -1,6 +1,6 @@
 //! Principals, tokens, grants and decision tickets.
 
-use pinhole_core::{Permission, PrincipalClass, Role, Scope};
+use pinhole_core::{Permission, PrincipalClass, Role, Scope, Via};
 use pinhole_store::{Grant, Principal, Ticket, Token};
 use pinhole_testkit::Engine;
 
@@ -136,7 +136,7 @@ async fn tickets(engine: Engine) {
         intent_sha256: sha256("intent"),
         outcome: "approve".into(),
         reason: AWKWARD.parse().unwrap(),
-        via: "local_ticket".into(),
+        via: Via::LocalTicket,
         created_at: at(0),
         expires_at: at(10),
         used_at: None,
