@@ -48,6 +48,7 @@ impl Node {
     /// Ends everything and waits for it; what was under way is taken up by the next start.
     pub(crate) async fn stop(mut self) {
         self.children.stop().await;
+        pinhole_worker_capture::end_abandoned_browsers().await;
         self.stop.cancel();
         while self.tasks.join_next().await.is_some() {}
         self.installation.app.store().close().await;

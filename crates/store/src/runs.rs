@@ -99,7 +99,8 @@ impl Tx {
         before: Option<RunId>,
         limit: u32,
     ) -> Result<Vec<Run>> {
-        // UUIDv7 ids sort by time. The environments travel as one JSON text, so that the statement stays fixed.
+        // UUIDv7 ids sort by time. The environments travel as one text, each between slashes, so that the statement stays
+        // fixed.
         let list = environments.map(|ids| ids.iter().map(|id| format!("/{id}/")).collect::<String>());
         self.fetch_all(
             "SELECT * FROM runs WHERE project_id = $1 AND coalesce($2, '/' || environment_id || '/') LIKE ('%/' || environment_id || '/%') \

@@ -33,6 +33,15 @@ pub async fn run_process() -> Result<()> {
     worked
 }
 
+/// Ends the browsers of workers that were killed; a server that had to kill one calls it when it ends.
+pub async fn end_abandoned_browsers() {
+    match tokio::task::spawn_blocking(clear_abandoned).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(%error, "what killed workers left could not be looked for"),
+        Err(error) => tracing::warn!(%error, "looking for what killed workers left ended early"),
+    }
+}
+
 /// Takes capture jobs until `stop`. Each lane has a browser of its own.
 ///
 /// # Errors
@@ -47,9 +56,7 @@ pub async fn run(app: App, config: &WorkerConfig, stop: CancellationToken) -> Re
         allow_no_sandbox: settings.allow_no_sandbox,
     };
     let fault = config.crash_at.as_deref().map(str::parse::<Fault>).transpose()?;
-    if let Err(error) = tokio::task::spawn_blocking(clear_abandoned).await.map_err(Error::internal)? {
-        tracing::warn!(%error, "what earlier workers left could not be looked for");
-    }
+    end_abandoned_browsers().await;
     let lanes = Arc::new(Lanes::new(browser, concurrency.get()));
     let wake = Some(app.wake().receiver());
     let runner = RunnerSettings { concurrency, wake, grace: GRACE, ..RunnerSettings::default() };

@@ -103,16 +103,17 @@ async fn the_newest_completed_run_is_the_one_that_ended_last(engine: Engine) {
     let ground = fixture.ground().await;
     let mut tx = fixture.write().await;
     assert!(newest(&mut tx, &ground).await.is_none());
-    let ended = |state, micros| Run { state, finished_at: Some(at(micros)), ..fixture.run(&ground) };
-    let slow = ended(RunState::Completed, 30);
-    let quick = ended(RunState::Completed, 20);
-    let failed = ended(RunState::Failed, 40);
-    for run in [&slow, &quick, &failed, &fixture.run(&ground)] {
+    let ended = |state, verdict, micros| Run { state, verdict, finished_at: Some(at(micros)), ..fixture.run(&ground) };
+    let passed = |micros| ended(RunState::Completed, Some(RunVerdict::Passed), micros);
+    let (slow, quick) = (passed(30), passed(20));
+    let failed = ended(RunState::Failed, None, 40);
+    let empty = ended(RunState::Completed, Some(RunVerdict::NotEvidence), 50);
+    for run in [&slow, &quick, &failed, &empty, &fixture.run(&ground)] {
         tx.insert_run(run).await.unwrap();
     }
     assert_eq!(newest(&mut tx, &ground).await, Some(slow.id));
     // Of two that ended at one instant it is the younger.
-    let tie = ended(RunState::Completed, 30);
+    let tie = passed(30);
     tx.insert_run(&tie).await.unwrap();
     assert_eq!(newest(&mut tx, &ground).await, Some(tie.id));
     let (scenario, environment) = (ground.scenario.id, ground.environment.id);
