@@ -8,6 +8,7 @@ mod capture;
 mod driver;
 mod harness;
 mod phases;
+mod queued;
 mod report;
 mod server;
 mod setup;

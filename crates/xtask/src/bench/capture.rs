@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum as _};
 use super::{
     Mode, Plan,
     harness::{Harness, Rounds},
-    phases, report, server, setup,
+    phases, queued, report, server, setup,
 };
 use crate::{Outcome, packages, step, workspace};
 
@@ -54,15 +54,25 @@ impl Capture {
             setup::prepare(&pinhole, &work, port)
         })?;
         let modes = if self.mode.is_empty() { Mode::value_variants() } else { &self.mode };
-        let mut rates = Vec::new();
+        let (mut rates, mut queues) = (Vec::new(), Vec::new());
         let mut tables = Vec::new();
         for &mode in modes {
             let plan = Plan { pinhole: pinhole.clone(), work: work.clone(), token: token.clone(), mode };
-            rates.extend(report::rates(mode, &self.measure(&harness, &plan, port)?));
+            let figures = self.measure(&harness, &plan, port)?;
+            rates.extend(report::rates(mode, &figures));
+            for &lanes in &self.lanes {
+                let title = format!("all at once, {}, {lanes} lane(s)", mode.name());
+                let measured = step::step(&title, || {
+                    let _site = harness.site(port)?;
+                    queued::measure(&plan, lanes, usize::from(self.captures), self.rounds)
+                })?;
+                queues.extend(report::queued(mode, lanes, &measured, &figures));
+            }
             tables.push(format!("\nPhases of a capture, {}:", mode.name()));
             tables.extend(report::phases(&phases::read(&work, mode.name())?));
         }
-        println!("\n{}\n{}", report::RATES_HEAD, rates.join("\n"));
+        println!("\nOne after another in each lane:\n\n{}\n{}", report::RATES_HEAD, rates.join("\n"));
+        println!("\nAll admitted at once:\n\n{}\n{}", report::QUEUED_HEAD, queues.join("\n"));
         println!("{}", tables.join("\n"));
         Ok(())
     }

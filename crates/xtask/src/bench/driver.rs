@@ -81,6 +81,14 @@ impl Driver {
 
 /// Starts a run of the page's scenario and waits until its result is registered.
 pub(super) fn start_and_await(api: &Api, plan: &Plan, page: &str, key: &str) -> Outcome<Taken> {
+    let asked = SystemTime::now();
+    let run = start(api, plan, page, key)?;
+    let (view, seen) = await_end(api, page, &run)?;
+    Ok(Taken { page: page.to_owned(), run, asked, seen, view })
+}
+
+/// Starts a run of the page's scenario and gives its id.
+pub(super) fn start(api: &Api, plan: &Plan, page: &str, key: &str) -> Outcome<String> {
     let baseline = match plan.mode {
         Mode::First => json!({ "none": true }),
         Mode::Unchanged => json!({ "receipt": "previous" }),
@@ -89,10 +97,12 @@ pub(super) fn start_and_await(api: &Api, plan: &Plan, page: &str, key: &str) -> 
         "project": PROJECT, "scenario": page, "revision": { "head": true },
         "environment": ENVIRONMENT, "environment_revision": { "latest": true }, "baseline": baseline,
     });
-    let (asked, deadline) = (SystemTime::now(), Instant::now() + PATIENCE);
-    let run = api.post("/runs", key, &command)?;
-    let run = text(&run, "/id")?.to_owned();
-    let path = format!("/runs/{run}");
+    Ok(text(&api.post("/runs", key, &command)?, "/id")?.to_owned())
+}
+
+/// Waits until a run's result is registered; gives the run and when it was seen to have ended.
+pub(super) fn await_end(api: &Api, page: &str, run: &str) -> Outcome<(Value, SystemTime)> {
+    let (path, deadline) = (format!("/runs/{run}"), Instant::now() + PATIENCE);
     loop {
         let view = api.get(&path)?;
         if view.get("finished_at").is_some_and(Value::is_string) {
@@ -100,7 +110,7 @@ pub(super) fn start_and_await(api: &Api, plan: &Plan, page: &str, key: &str) -> 
             if text(&view, "/state")? != "completed" {
                 return Err(format!("{page} was not captured: {view}"));
             }
-            return Ok(Taken { page: page.to_owned(), run, asked, seen, view });
+            return Ok((view, seen));
         }
         if Instant::now() > deadline {
             return Err(format!("{page} was not captured within {} s: {view}", PATIENCE.as_secs()));

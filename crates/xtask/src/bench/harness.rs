@@ -33,6 +33,11 @@ pub(super) const PAGES: [&str; 13] = [
     "components",
 ];
 
+/// That many pages in turn.
+pub(super) fn pages(count: usize) -> Vec<&'static str> {
+    PAGES.iter().copied().cycle().take(count).collect()
+}
+
 /// What the harness says of one driver at one number of lanes; a figure a round.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Figures {
@@ -106,15 +111,19 @@ impl Harness {
 
     /// Measures the limit and the product in turn, and prints the harness's own table.
     pub(super) fn measure(&self, rounds: &Rounds<'_>) -> Outcome<Vec<Figures>> {
-        let pages: Vec<_> = PAGES.iter().copied().cycle().take(rounds.captures).collect();
         let lanes: Vec<_> = rounds.lanes.iter().map(u32::to_string).collect();
         let mut bench = Command::new("node");
         bench.arg("capture_bench.mjs").current_dir(&self.directory);
         bench.arg(format!("--drivers={LIMIT},{PRODUCT}")).arg(format!("--base={LIMIT}"));
-        bench.arg(format!("--pages={}", pages.join(","))).arg(format!("--conc={}", lanes.join(",")));
+        bench.arg(format!("--pages={}", pages(rounds.captures).join(","))).arg(format!("--conc={}", lanes.join(",")));
         bench.arg(format!("--rounds={}", rounds.rounds)).arg(format!("--json={}", rounds.figures.display()));
         bench.env("CAP_CMD", rounds.product).env("SITE_PORT", rounds.port.to_string());
-        step::run("rounds", &mut bench)?;
+        let title = format!("{} rounds of {} captures by each", rounds.rounds, rounds.captures);
+        step::step(&title, || match bench.status() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("the harness failed ({status})")),
+            Err(error) => Err(format!("cannot run node: {error}")),
+        })?;
         let text = fs::read_to_string(rounds.figures).map_err(|e| format!("the harness left no figures: {e}"))?;
         serde_json::from_str(&text).map_err(|e| format!("the harness's figures cannot be read: {e}"))
     }

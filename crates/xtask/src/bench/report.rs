@@ -41,6 +41,18 @@ pub(super) const RATES_HEAD: &str = "\
 | capture | lanes | captures/s | limit | x limit | CPU s/capture | limit | x limit | p50 / p95 ms | other load, cores |
 |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|";
 
+/// Captures that were all admitted at once, against the limit of the rounds just before.
+pub(super) fn queued(mode: Mode, lanes: u32, measured: &[f64], figures: &[Figures]) -> Option<String> {
+    let limit = figures.iter().find(|figures| figures.driver == LIMIT && figures.conc == lanes)?;
+    let (ours, theirs) = (median(measured)?, median(&limit.rate)?);
+    Some(format!("| {} | {lanes} | {ours:.2} | {theirs:.2} | {:.2} |", mode.name(), ours / theirs))
+}
+
+/// The head of the table that [`queued`] fills.
+pub(super) const QUEUED_HEAD: &str = "\
+| capture | lanes | captures/s | limit | x limit |
+|---|--:|--:|--:|--:|";
+
 /// The phases of a mode: median and mean of each, for each number of lanes.
 pub(super) fn phases(captures: &[Phased]) -> Vec<String> {
     let mut lanes: Vec<u32> = captures.iter().map(|capture| capture.lanes).collect();
