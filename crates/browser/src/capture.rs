@@ -182,6 +182,7 @@ async fn still_look(
                 Err(error) => return Err(error.into()),
             };
             look.moved = difference(&look.frozen.state, &look.after);
+            look.moved = look.moved.or_else(|| under_way(&look.after));
             if look.moved.is_none() && second != look.png {
                 look.moved = Some("the picture, with an equal document: a canvas, a video or a script".into());
             }
@@ -212,9 +213,10 @@ async fn look(tab: &Tab, plan: &CellPlan<'_>, capture: &Capture, deadline: Insta
         }
     };
     let frame = framing(plan, capture, &frozen)?;
+    let waiting = tab.watch.network().part.map(|url| format!("{url} was still loading"));
     let png = picture::take(tab, &frame, remaining(deadline)).await?;
     let after: Value = tab.ask("state", &[], remaining(deadline)).await?;
-    let moved = difference(&frozen.state, &after);
+    let moved = difference(&frozen.state, &after).or(waiting).or_else(|| under_way(&after));
     Ok(Look { frame, frozen, png, after, moved })
 }
 
@@ -252,6 +254,18 @@ fn difference(before: &Value, after: &Value) -> Option<String> {
     (!changes.is_empty()).then(|| clip(&changes.join("; "), 500))
 }
 
+/// What a page that stands still is nevertheless not done with.
+fn under_way(state: &Value) -> Option<String> {
+    let ready = state.get("ready").and_then(Value::as_str).unwrap_or_default();
+    let count = |name: &str| state.get(name).and_then(Value::as_u64).unwrap_or_default();
+    match (ready, count("images_incomplete"), count("busy")) {
+        ("complete", 0, 0) => None,
+        ("complete", 0, busy) => Some(format!("{busy} elements say that they are busy")),
+        ("complete", images, _) => Some(format!("{images} images were still loading")),
+        _ => Some(format!("the document was still {ready}")),
+    }
+}
+
 /// Everything that speaks against the picture as evidence, except what needs the scenario's course.
 fn doubts(tab: &Tab, capture: &Capture, settled: &Settled, look: &Look) -> Vec<NotEvidence> {
     let mut doubts = Vec::new();
@@ -260,6 +274,7 @@ fn doubts(tab: &Tab, capture: &Capture, settled: &Settled, look: &Look) -> Vec<N
     if fonts != Some("loaded") || tab.watch.failed_fonts() > 0 {
         doubts.push(NotEvidence::FontsNotReady);
     }
+    doubts.extend(tab.watch.missing_part().map(|what| NotEvidence::PartMissing { what: clip(&what, 500) }));
     for (kind, index) in &look.frozen.unmatched {
         let rules: &[Locator] = match kind.as_str() {
             "mask" => &capture.mask,
@@ -300,6 +315,17 @@ mod tests {
         assert_eq!(place([10, 20, 30, 40], [10.0, 0.0], 1.0, [200, 50]), Some([0, 20, 30, 30]));
         assert_eq!(place([10, 20, 30, 40], [0.0, 0.0], 1.5, [200, 200]), Some([15, 30, 45, 60]));
         assert_eq!(place([300, 20, 30, 40], [0.0, 0.0], 1.0, [200, 200]), None);
+    }
+
+    #[test]
+    fn what_is_under_way_is_named() {
+        let state = |ready: &str, images: u32, busy: u32| {
+            under_way(&json!({ "ready": ready, "images_incomplete": images, "busy": busy }))
+        };
+        assert_eq!(state("complete", 0, 0), None);
+        assert_eq!(state("complete", 2, 0).unwrap(), "2 images were still loading");
+        assert_eq!(state("complete", 0, 1).unwrap(), "1 elements say that they are busy");
+        assert_eq!(state("interactive", 2, 1).unwrap(), "the document was still interactive");
     }
 
     #[test]

@@ -162,6 +162,41 @@ impl Drop for End {
     }
 }
 
+/// A message again whose strings hold half of a character, such as a text that a page cut in the middle of an emoji:
+/// JavaScript has such strings and Rust has not. They get the replacement character there.
+fn mended(error: CdpError) -> Result<Message<Event>, CdpError> {
+    let CdpError::InvalidMessage(text, why) = error else { return Err(error) };
+    serde_json::from_str(&without_half_characters(&text)).map_err(|_| CdpError::InvalidMessage(text, why))
+}
+
+/// Replaces the escapes of surrogates without their other half (RFC 8259, section 8.2) in a JSON text.
+fn without_half_characters(json: &str) -> String {
+    let unit = |at: &str| {
+        let digits = at.strip_prefix("\\u").and_then(|rest| rest.get(..4))?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let mut mended = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        mended.push_str(before);
+        let (half, length) = match unit(escape) {
+            Some(0xD800..=0xDBFF) => match escape.get(6..).and_then(unit) {
+                Some(0xDC00..=0xDFFF) => (false, 12),
+                _ => (true, 6),
+            },
+            Some(0xDC00..=0xDFFF) => (true, 6),
+            Some(_) => (false, 6),
+            None => (false, 2),
+        };
+        let (escape, after) = escape.split_at_checked(length).unwrap_or((escape, ""));
+        mended.push_str(if half { "\u{FFFD}" } else { escape });
+        rest = after;
+    }
+    mended.push_str(rest);
+    mended
+}
+
 async fn drive(
     mut connection: Connection<Event>,
     mut requests: mpsc::UnboundedReceiver<Request>,
@@ -181,7 +216,7 @@ async fn drive(
                     pending.insert(id, answer);
                 }
             }
-            message = connection.next() => match message {
+            message = connection.next() => match message.map(|message| message.or_else(mended)) {
                 Some(Ok(Message::Response(response))) => {
                     if let Some(answer) = pending.remove(&response.id) {
                         let result = match response.error {
@@ -205,6 +240,26 @@ async fn drive(
                 }
                 None => return,
             },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_characters_are_replaced_and_nothing_else() {
+        for (written, read) in [
+            (r#""cut \ud83d""#, "cut \u{FFFD}"),
+            (r#""\udE00\ud83d\ude00\uD83D\u0041""#, "\u{FFFD}\u{1F600}\u{FFFD}A"),
+            (r#""\\ud83d \" \n é""#, "\\ud83d \" \n é"),
+        ] {
+            let text: String = serde_json::from_str(&without_half_characters(written)).unwrap();
+            assert_eq!(text, read);
+        }
+        for cut in ["\\", "\\u", "\\ud8", "\\ud83d\\", "\\u+123é"] {
+            let _ = without_half_characters(cut);
         }
     }
 }

@@ -181,6 +181,11 @@ impl Watch {
         self.state().requests.failed_fonts()
     }
 
+    /// The first part of the page that did not come, and why.
+    pub(crate) fn missing_part(&self) -> Option<String> {
+        self.state().requests.missing_part().map(str::to_owned)
+    }
+
     pub(crate) fn console_errors(&self) -> (u32, Option<String>) {
         let state = self.state();
         (state.console.errors(), state.console.first_error().map(str::to_owned))
@@ -203,7 +208,8 @@ impl Watch {
         if text("/type") == "Document" && self.is_main(params) {
             self.check_host(text("/request/url"));
         }
-        self.state().requests.start(params);
+        let own = Url::parse(text("/request/url")).is_ok_and(|url| self.hosts.allows(&url));
+        self.state().requests.start(params, own);
     }
 
     /// A redirect or a script may lead the main frame where the environment does not allow it to go.
@@ -219,6 +225,11 @@ impl Watch {
     fn request_ended(&self, params: &Value, failed: bool) {
         let mut state = self.state();
         let loaded = state.loaded;
+        // A document's request has its loader's id (`Network.RequestId`) and began before the document was shown.
+        if failed && params.get("requestId").and_then(Value::as_str) == Some(state.loader.as_str()) {
+            let url = state.url.clone();
+            state.requests.document_failed(&url, params);
+        }
         if let Some(failure) = state.requests.end(params, failed, loaded) {
             state.console.note(&failure);
         }

@@ -3,18 +3,30 @@
 globalThis.pinhole = (() => {
   const collapse = (text) => (text ?? "").replace(/\s+/g, " ").trim();
   const clip = (text, max) => (text.length > max ? `${text.slice(0, max)}…` : text);
-  const attribute = (name, value) => (element) => element.getAttribute(name) === value;
 
-  // Elements below `root` in document order, through open shadow roots. A form's controls hide properties of the form
-  // by their names (`title`, `children`), so that attributes and a walker are used instead.
+  // A form's controls hide properties of the form by their names (`title`, `children`), and elements named so hide those
+  // of the document (`fonts`, `scrollingElement`). The prototypes are ours alone and are asked instead.
+  const native = (prototype) => (object, name, ...args) => {
+    const { get, value } = Object.getOwnPropertyDescriptor(prototype, name);
+    return get ? get.call(object) : value.apply(object, args);
+  };
+  const ofDocument = native(Document.prototype);
+  const ofElement = native(Element.prototype);
+  const attributeOf = (element, name) => ofElement(element, "getAttribute", name);
+  const shadowOf = (element) => ofElement(element, "shadowRoot");
+  const rootElement = () => ofDocument(document, "documentElement");
+  const attribute = (name, value) => (element) => attributeOf(element, name) === value;
+
+  // Elements below `root` in document order, through open shadow roots.
   function* walk(root) {
-    const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT);
+    const walker = ofDocument(document, "createTreeWalker", root, NodeFilter.SHOW_ELEMENT);
     for (let element = walker.nextNode(); element; element = walker.nextNode()) {
       yield element;
-      if (element.shadowRoot) yield* walk(element.shadowRoot);
+      const shadow = shadowOf(element);
+      if (shadow) yield* walk(shadow);
     }
   }
-  const roots = () => [document, ...[...walk(document)].map((e) => e.shadowRoot).filter(Boolean)];
+  const roots = () => [document, ...[...walk(document)].map(shadowOf).filter(Boolean)];
   const parent = (node) => node.assignedSlot ?? node.parentNode ?? node.host ?? null;
   function contains(outer, inner) {
     for (let node = inner; node; node = parent(node)) if (node === outer) return true;
@@ -59,7 +71,7 @@ globalThis.pinhole = (() => {
   };
   const sectioning = "article, aside, main, nav, section";
   function roleOf(element) {
-    const explicit = collapse(element.getAttribute("role")).split(" ")[0];
+    const explicit = collapse(attributeOf(element, "role")).split(" ")[0];
     if (explicit) return explicit;
     switch (element.tagName) {
       case "A": case "AREA": return element.hasAttribute("href") ? "link" : "generic";
@@ -67,7 +79,7 @@ globalThis.pinhole = (() => {
       case "HEADER": return element.closest(sectioning) ? "generic" : "banner";
       case "FORM": return nameOf(element) ? "form" : "generic";
       case "SECTION": return nameOf(element) ? "region" : "generic";
-      case "IMG": return element.getAttribute("alt") === "" ? "presentation" : "img";
+      case "IMG": return attributeOf(element, "alt") === "" ? "presentation" : "img";
       case "INPUT": return element.list && byInput[element.type] === "textbox" ? "combobox" : byInput[element.type];
       case "SELECT": return element.multiple || element.size > 1 ? "listbox" : "combobox";
       case "TH": return element.scope === "row" ? "rowheader" : "columnheader";
@@ -86,15 +98,15 @@ globalThis.pinhole = (() => {
   function contentName(node) {
     if (node.nodeType === Node.TEXT_NODE) return node.data;
     if (node.nodeType !== Node.ELEMENT_NODE || unread.has(node.tagName)) return "";
-    if (node.getAttribute("aria-hidden") === "true") return "";
-    const own = node.getAttribute("aria-label") ?? (node.tagName === "IMG" ? node.alt : null);
+    if (attributeOf(node, "aria-hidden") === "true") return "";
+    const own = attributeOf(node, "aria-label") ?? (node.tagName === "IMG" ? node.alt : null);
     return own ?? [...(node.shadowRoot ?? node).childNodes].map(contentName).join("");
   }
   function labelsOf(element) {
-    const ids = collapse(element.getAttribute("aria-labelledby")).split(" ").filter(Boolean);
+    const ids = collapse(attributeOf(element, "aria-labelledby")).split(" ").filter(Boolean);
     const referred = ids.map((id) => element.getRootNode().getElementById?.(id)).filter(Boolean);
     if (referred.length) return [collapse(referred.map(contentName).join(" "))];
-    if (element.hasAttribute("aria-label")) return [collapse(element.getAttribute("aria-label"))];
+    if (element.hasAttribute("aria-label")) return [collapse(attributeOf(element, "aria-label"))];
     return labels(element).map(labelText);
   }
   function labels(element) {
@@ -113,7 +125,7 @@ globalThis.pinhole = (() => {
     if (element.tagName === "IMG") return collapse(element.alt || element.title);
     // The role of these depends on their name, which is never their content.
     const content = !/^(FORM|SECTION)$/.test(element.tagName) && namedByContent.has(roleOf(element));
-    return (content && collapse(contentName(element))) || collapse(element.getAttribute("title") || element.getAttribute("placeholder"));
+    return (content && collapse(contentName(element))) || collapse(attributeOf(element, "title") || attributeOf(element, "placeholder"));
   }
   const isExposed = (element) => {
     if (!element.checkVisibility({ visibilityProperty: true })) return false;
@@ -128,10 +140,11 @@ globalThis.pinhole = (() => {
     for (const match of matches) for (let node = parent(match); node; node = parent(node)) outer.add(node);
     return matches.filter((match) => !outer.has(match));
   }
+  const select = (root, css) => (root === document ? ofDocument(root, "querySelectorAll", css) : root.querySelectorAll(css));
   function findBy(by) {
     const all = () => [...walk(document)];
     if (by.css !== undefined) {
-      const found = roots().map((root) => [...root.querySelectorAll(by.css)]).filter((list) => list.length);
+      const found = roots().map((root) => [...select(root, by.css)]).filter((list) => list.length);
       if (found.length < 2) return found[0] ?? [];
       const set = new Set(found.flat());
       return all().filter((element) => set.has(element));
@@ -156,9 +169,9 @@ globalThis.pinhole = (() => {
   }
 
   function describe(element) {
-    let text = `<${element.localName}`;
+    let text = `<${ofElement(element, "localName")}`;
     for (const name of ["id", "class", "name", "type", "data-testid"]) {
-      const value = element.getAttribute(name);
+      const value = attributeOf(element, name);
       if (value) text += ` ${name}="${clip(value, 40)}"`;
     }
     const content = readable(element);
@@ -166,7 +179,7 @@ globalThis.pinhole = (() => {
   }
   // What a reader may have meant: what the page has of the same kind.
   function near(locator) {
-    const list = (name) => [...walk(document)].map((e) => e.getAttribute(name)).filter(Boolean).map((v) => `"${clip(v, 60)}"`);
+    const list = (name) => [...walk(document)].map((e) => attributeOf(e, name)).filter(Boolean).map((v) => `"${clip(v, 60)}"`);
     const kinds = { placeholder: "placeholder", test_id: "data-testid", alt: "alt", title: "title" };
     const kind = Object.keys(kinds).find((key) => locator[key] !== undefined);
     let found;
@@ -228,7 +241,7 @@ globalThis.pinhole = (() => {
   // A frame, or a moment where the page makes none.
   const frame = () => new Promise((resolve) => { requestAnimationFrame(resolve); setTimeout(resolve, 200); });
   function hit(x, y) {
-    let element = document.elementFromPoint(x, y);
+    let element = ofDocument(document, "elementFromPoint", x, y);
     while (element?.shadowRoot) {
       const inner = element.shadowRoot.elementFromPoint(x, y);
       if (!inner || inner === element) break;
@@ -288,7 +301,7 @@ globalThis.pinhole = (() => {
   // Whether a condition on elements holds now, and what was found.
   async function holds(condition) {
     const [[name, what]] = Object.entries(condition);
-    if (name === "title") return compare(what, document.title);
+    if (name === "title") return compare(what, ofDocument(document, "title"));
     if (name === "absent" || name === "count") {
       const answer = await attempt(() => matches(name === "count" ? what.of : what).length);
       return answer.problem === "missing" ? { count: 0 } : answer.problem ? { error: answer.message } : { count: answer.ok };
@@ -302,12 +315,12 @@ globalThis.pinhole = (() => {
     if (name === "value") {
       return element.value === undefined ? { holds: false, found: "no value" } : compare(what, String(element.value));
     }
-    const value = element.getAttribute(what.name);
+    const value = attributeOf(element, what.name);
     return value === null ? { holds: false, found: "no such attribute" } : compare(what, value);
   }
 
   return {
-    holds, walk, roots, matches, one, contains, attempt, frame, isVisible, describe,
+    holds, walk, roots, matches, one, contains, attempt, frame, isVisible, describe, ofDocument, ofElement, rootElement,
     click: (locator) => attempt(() => actionable(one(locator))),
     fill: (locator, value) => attempt(() => prepareFill(one(locator), value)),
     focus: (locator) => attempt(() => { const element = one(locator); element.focus(); return describe(element); }),

@@ -1,6 +1,6 @@
 // Settles and freezes the page for a picture, says what its state is, and undoes it. Runs in the same isolated world.
 Object.assign(pinhole, (() => {
-  const { walk, roots, matches, attempt, one, contains, frame, isVisible, describe } = pinhole;
+  const { walk, roots, matches, attempt, one, contains, frame, isVisible, describe, ofDocument, ofElement, rootElement } = pinhole;
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const bounded = (promise, ms) => Promise.race([promise.then(() => true, () => true), sleep(ms).then(() => false)]);
 
@@ -12,11 +12,11 @@ Object.assign(pinhole, (() => {
   const observed = new WeakSet();
   const observer = new MutationObserver((records) => records.forEach((record) => {
     for (const element of unseen) if (contains(element, record.target)) return;
-    if (record.target === document.documentElement && [...record.addedNodes, ...record.removedNodes].includes(cover)) return;
+    if (record.target === rootElement() && [...record.addedNodes, ...record.removedNodes].includes(cover)) return;
     lastMutation = performance.now();
     mutations += 1;
     mutated = record.target.nodeType === Node.ELEMENT_NODE ? describe(record.target)
-      : describe(record.target.parentElement ?? document.documentElement);
+      : describe(record.target.parentElement ?? rootElement());
   }));
   const observe = () => roots().forEach((root) => {
     if (observed.has(root)) return;
@@ -28,8 +28,9 @@ Object.assign(pinhole, (() => {
   const isBusy = (element) => element.ariaBusy === "true" && isVisible(element);
   function blockers(quiet) {
     const found = [];
-    if (document.readyState !== "complete") found.push(`document is ${document.readyState}`);
-    if (document.fonts.status !== "loaded") found.push("fonts are loading");
+    const ready = ofDocument(document, "readyState");
+    if (ready !== "complete") found.push(`document is ${ready}`);
+    if (ofDocument(document, "fonts").status !== "loaded") found.push("fonts are loading");
     let waiting = 0;
     let busy = 0;
     for (const element of walk(document)) {
@@ -48,12 +49,12 @@ Object.assign(pinhole, (() => {
     if (!observed.has(document)) {
       observe();
       // Without scripts and frames of its own nothing changes a document.
-      lastMutation = document.scripts.length || frames.length ? performance.now() : -Infinity;
+      lastMutation = ofDocument(document, "scripts").length || frames.length ? performance.now() : -Infinity;
     }
     const pictures = images();
     for (const image of pictures) if (image.loading === "lazy") image.loading = "eager";
     await bounded(Promise.all(pictures.map((image) => image.decode().catch(() => {}))), Math.min(budget, 5000));
-    await bounded(document.fonts.ready, Math.min(budget, 5000));
+    await bounded(ofDocument(document, "fonts").ready, Math.min(budget, 5000));
     await frame();
     let found = blockers(quiet);
     while (found.length && performance.now() < end) {
@@ -67,6 +68,11 @@ Object.assign(pinhole, (() => {
   // --- Freezing.
   const sheet = new CSSStyleSheet();
   sheet.replaceSync("*, *::before, *::after { caret-color: transparent !important; scroll-behavior: auto !important; }");
+  const { get: sheetsOf, set: setSheets } = Object.getOwnPropertyDescriptor(Document.prototype, "adoptedStyleSheets");
+  function adopt(root, change) {
+    if (root === document) setSheets.call(root, change([...sheetsOf.call(root)]));
+    else root.adoptedStyleSheets = change([...root.adoptedStyleSheets]);
+  }
   let styled = [];
   let cover = null;
   let hidden = [];
@@ -82,7 +88,7 @@ Object.assign(pinhole, (() => {
   // Ends what ends and cancels what does not. Animations driven by scrolling stand still by themselves.
   function stopAnimations() {
     let stopped = false;
-    for (const animation of documents().flatMap((each) => each.getAnimations())) {
+    for (const animation of documents().flatMap((each) => ofDocument(each, "getAnimations"))) {
       if (!isRunning(animation)) continue;
       stopped = true;
       if (Number.isFinite(animation.effect?.getComputedTiming().endTime) && animation.playbackRate !== 0) {
@@ -102,17 +108,17 @@ Object.assign(pinhole, (() => {
 
   function coverOver(boxes) {
     if (!boxes.length) return;
-    cover = document.createElement("div");
+    cover = ofDocument(document, "createElement", "div");
     // In the top layer, so that no dialog of the page lies above a mask.
     cover.popover = "manual";
     const style = (element, rules) => Object.entries(rules).forEach(([name, value]) => element.style.setProperty(name, value, "important"));
     style(cover, { all: "initial", position: "absolute", left: "0", top: "0", width: "0", height: "0", display: "block", overflow: "visible" });
     for (const [x, y, width, height] of boxes) {
-      const mask = document.createElement("div");
+      const mask = ofDocument(document, "createElement", "div");
       style(mask, { all: "initial", position: "absolute", display: "block", background: "#f0f", left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` });
       cover.append(mask);
     }
-    document.documentElement.append(cover);
+    rootElement()?.append(cover);
     cover.showPopover();
   }
 
@@ -125,17 +131,23 @@ Object.assign(pinhole, (() => {
   }
   const isDrawn = ([, , width, height]) => width > 0 && height > 0;
 
+  // The element that has the focus, if it is one of its own.
+  function focusedElement() {
+    const focus = ofDocument(document, "activeElement");
+    return !focus || focus === ofDocument(document, "body") || focus === rootElement() ? null : focus;
+  }
+
   // Makes the page still. `rules` has `mask`, `hide`, `ignore`: lists of locators; `element`: a locator or null;
   // `top`: whether to scroll to the top first. Says what each rule matched.
   async function freeze(rules) {
     thaw();
     observe();
-    for (const root of roots()) { root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet]; styled.push(root); }
+    for (const root of roots()) { adopt(root, (sheets) => [...sheets, sheet]); styled.push(root); }
     restless.forEach((name) => addEventListener(name, stopAnimations, true));
     // Whether there was anything to calm.
     const calm = () => {
-      const focus = document.activeElement;
-      const focused = focus && focus !== document.body && focus !== document.documentElement;
+      const focus = focusedElement();
+      const focused = focus !== null;
       if (focused) focus.blur();
       const scrolled = rules.top && (scrollX !== 0 || scrollY !== 0);
       if (scrolled) scrollTo({ left: 0, top: 0, behavior: "instant" });
@@ -176,19 +188,19 @@ Object.assign(pinhole, (() => {
 
   // Everything by which two moments of a page can be told apart without a picture.
   function state() {
-    const page = document.scrollingElement ?? document.documentElement;
-    const focus = document.activeElement;
+    const page = ofDocument(document, "scrollingElement") ?? rootElement();
+    const focus = focusedElement();
     const elements = [...walk(document)];
     return {
-      ready: document.readyState,
-      fonts: document.fonts.status,
-      animations: documents().flatMap((each) => each.getAnimations()).filter(isRunning).length,
+      ready: ofDocument(document, "readyState"),
+      fonts: ofDocument(document, "fonts").status,
+      animations: documents().flatMap((each) => ofDocument(each, "getAnimations")).filter(isRunning).length,
       scroll: [scrollX, scrollY],
-      focus: !focus || focus === document.body || focus === document.documentElement ? null : describe(focus),
+      focus: focus && describe(focus),
       busy: elements.filter(isBusy).length,
       images_incomplete: elements.filter((element) => element.tagName === "IMG" && !element.complete).length,
-      undefined_elements: elements.filter((e) => e.localName.includes("-") && e.matches(":not(:defined)")).length,
-      size: [page.scrollWidth, page.scrollHeight],
+      undefined_elements: elements.filter((e) => ofElement(e, "localName").includes("-") && ofElement(e, "matches", ":not(:defined)")).length,
+      size: page ? [page.scrollWidth, page.scrollHeight] : [innerWidth, innerHeight],
       window: [innerWidth, innerHeight],
       elements: elements.length - (cover ? 1 + cover.childElementCount : 0),
       mutations: mutations ? `${mutations} in ${mutated}` : 0,
@@ -198,7 +210,7 @@ Object.assign(pinhole, (() => {
   // Undoes `freeze`.
   function thaw() {
     restless.forEach((name) => removeEventListener(name, stopAnimations, true));
-    for (const root of styled) root.adoptedStyleSheets = root.adoptedStyleSheets.filter((other) => other !== sheet);
+    for (const root of styled) adopt(root, (sheets) => sheets.filter((other) => other !== sheet));
     for (const [element, value, priority] of hidden) {
       element.style.removeProperty("visibility");
       if (value) element.style.setProperty("visibility", value, priority);

@@ -6,4 +6,5 @@ mod actions;
 mod captures;
 mod containment;
 mod faults;
+mod hostile;
 mod support;

@@ -1,6 +1,12 @@
 //! A site, a browser and a cell in a few lines.
 
-use std::{collections::BTreeMap, fs, path::Path, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufRead as _, Write as _},
+    path::Path,
+    time::Duration,
+};
 
 use pinhole_browser::{Browser, BrowserConfig, CapturedCheckpoint, CellOutcome, CellPlan, run_cell};
 use pinhole_core::{CellFailure, Profile, Sha256Digest, Slug};
@@ -109,4 +115,45 @@ pub(crate) fn directory_of(browser: &Browser) -> std::path::PathBuf {
     let line = String::from_utf8_lossy(&line).into_owned();
     let profile = line.split(['\0', ' ']).find_map(|part| part.strip_prefix("--user-data-dir=")).unwrap();
     Path::new(profile).parent().unwrap().to_owned()
+}
+
+/// A server whose answers for paths that begin with `/cut` end before the length that they announce.
+pub(crate) struct CutShort {
+    address: std::net::SocketAddr,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl CutShort {
+    pub(crate) fn stop(self) {
+        let mut last = std::net::TcpStream::connect(self.address).unwrap();
+        last.write_all(b"GET /stop HTTP/1.1\r\n\r\n").unwrap();
+        self.thread.join().unwrap();
+    }
+}
+
+pub(crate) fn cut_short() -> (url::Url, CutShort) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let thread = std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut line = String::new();
+            let _read = std::io::BufReader::new(&stream).read_line(&mut line);
+            let path = line.split(' ').nth(1).unwrap_or_default();
+            let (kind, body) = match path {
+                "/stop" => return,
+                "/cut.css" => ("text/css", "p{color:red}"),
+                "/cut.png" => ("image/png", "\u{89}PNG"),
+                "/style" => ("text/html", "<!doctype html><link rel=stylesheet href=/cut.css><p>Text"),
+                "/picture" => ("text/html", "<!doctype html><p>Text<img src=/cut.png>"),
+                _ => ("text/html", "<!doctype html><p>Text"),
+            };
+            let length = body.len() + if path.starts_with("/cut") { 1000 } else { 0 };
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+            );
+            let _gone = stream.write_all((head + body).as_bytes());
+        }
+    });
+    (url::Url::parse(&format!("http://{address}/")).unwrap(), CutShort { address, thread })
 }
