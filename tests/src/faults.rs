@@ -15,7 +15,7 @@ use pinhole_testkit::{Behaviour, Site, wait_for};
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
-use crate::harness::{Finished, Project, Server, Setup, uid};
+use crate::harness::{Finished, Project, Server, Setup, has_ended, uid};
 
 /// How long something without a bound of its own may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -93,11 +93,15 @@ impl Stage {
             assert_eq!((&said["run"], text(&said["checkpoint"])), (&json!(id), *name), "{said:#}");
             assert_eq!(said["attempt"], expected.len(), "{said:#}");
             assert_eq!(said["worker"], attempts(&run).last().unwrap()["worker"], "{said:#}");
-            let owner = if uid(std::process::id()) == Some(0) { self.server.browser_uid() } else { own_uid() };
-            assert_eq!(said["sandbox"], json!({ "uid": owner, "sandboxed": true }), "{said:#}");
+            assert_eq!(said["sandbox"], json!({ "uid": self.browser_owner(), "sandboxed": true }), "{said:#}");
         }
         self.count(id);
         run
+    }
+
+    /// Who browsers run as; only root can choose.
+    fn browser_owner(&self) -> u32 {
+        uid(std::process::id()).filter(|own| *own != 0).unwrap_or_else(|| self.server.browser_uid())
     }
 
     /// The rows themselves, where there is a program to ask for them.
@@ -164,11 +168,7 @@ fn send(pid: u32, signal: Signal) {
 
 /// Whether none of these processes is left.
 fn all_ended(pids: &BTreeSet<u32>) -> bool {
-    pids.iter().all(|pid| crate::harness::has_ended(*pid))
-}
-
-fn own_uid() -> u32 {
-    uid(std::process::id()).unwrap()
+    pids.iter().all(|pid| has_ended(*pid))
 }
 
 /// What PostgreSQL's own client prints for these statements: values alone, a row in a line.

@@ -1,8 +1,11 @@
 //! Browsers that are killed in the middle of a cell, and pages that never come to an end.
 
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 
-use pinhole_testkit::wait_until;
+use pinhole_testkit::wait_for;
 use rustix::process::Signal;
 
 use super::{PAGE, PATIENCE, Stage, attempts, outcomes, send, text, worker_of};
@@ -61,6 +64,8 @@ steps:
   - click: { css: '#go' }
   - capture: { name: clicked }
 ";
+/// Processor time that no page of these tests needs unless it hangs.
+const LONG: Duration = Duration::from_secs(3);
 /// A step has 30 s; the rest is for the start of a browser and its end.
 const HUNG: Duration = Duration::from_secs(60);
 
@@ -79,11 +84,9 @@ async fn endless_loop(stage: &mut Stage, page: &'static str) {
     stage.site.set_override(PAGE, page);
     let started = Instant::now();
     let run = stage.start(&format!("loop-of-{}-bytes", page.len())).await;
-    let mut renderers = Vec::new();
-    wait_until(PATIENCE, "the page is open", async || {
+    let hung = wait_for(PATIENCE, "a page's process computes and computes", async || {
         let family = children(worker).into_iter().flat_map(descendants);
-        renderers = family.filter(|pid| command_line(*pid).contains("--type=renderer")).collect();
-        stage.site.hits(PAGE) > 0 && !renderers.is_empty()
+        family.filter(|pid| command_line(*pid).contains("--type=renderer")).find(|pid| computed(*pid) > LONG)
     })
     .await;
     let run = stage.project.ended(&run).await;
@@ -91,10 +94,18 @@ async fn endless_loop(stage: &mut Stage, page: &'static str) {
     assert_eq!(run["state"], "failed", "{run:#}");
     assert_eq!(text(&run["cells"][0]["failure"]["reason"]), "step_deadline", "{run:#}");
     assert_eq!(outcomes(&run), ["submitted"], "a page that hangs is not tried again: {run:#}");
-    wait_until(PATIENCE, "the page's process is gone", async || renderers.iter().all(|pid| has_ended(*pid))).await;
+    assert!(has_ended(hung), "the page's process is still there");
 
     stage.site.set_override(PAGE, GOOD);
     let next = stage.start(&format!("after-loop-of-{}-bytes", page.len())).await;
     let next = stage.ends_right(&next, &["submitted"]).await;
     assert_eq!(worker_of(&attempts(&next)[0]), worker);
+}
+
+/// Processor time that a process has used: fields 14 and 15 of proc_pid_stat(5), in hundredths of a second.
+fn computed(pid: u32) -> Duration {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields = stat.rsplit_once(") ").map_or("", |(_, rest)| rest).split(' ');
+    let ticks: u64 = fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 10)
 }

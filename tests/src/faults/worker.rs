@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pinhole_testkit::{Engine, wait_for, wait_until};
+use pinhole_testkit::{Engine, wait_until};
 use rustix::process::Signal;
 
 use super::{PAGE, PATIENCE, Stage, all_ended, attempts, send, text, worker_of};
@@ -58,7 +58,7 @@ async fn killed(point: &str, engine: Engine) {
     })
     .await;
     let rest = TAKEN_AGAIN.saturating_sub(died.elapsed());
-    wait_for(rest, "another worker takes the cell", async || attempts(&stage.project.look(&run).await).get(1).cloned())
+    wait_until(rest, "another worker takes the cell", async || attempts(&stage.project.look(&run).await).len() == 2)
         .await;
 
     let run = stage.ends_right(&run, &["lost", "submitted"]).await;
