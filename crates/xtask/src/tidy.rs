@@ -13,7 +13,7 @@ use std::fmt;
 use crate::{Outcome, step, workspace};
 
 /// One thing to put right.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Violation {
     /// A file, with a line where there is one, or a package.
     place: String,

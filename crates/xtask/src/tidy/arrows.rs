@@ -7,12 +7,11 @@ use crate::{tidy::Violation, workspace::Package};
 const ARROWS: &[(&str, &[&str])] = &[
     ("pinhole-core", &[]),
     ("pinhole-scenario", &[]),
-    ("pinhole-import", &["pinhole-scenario"]),
-    ("pinhole-contract", &["pinhole-scenario"]),
+    ("pinhole-contract", &[]),
     ("pinhole-compare", &[]),
     ("pinhole-receipt", &[]),
     ("pinhole-blobs", &[]),
-    ("pinhole-store", &["pinhole-scenario"]),
+    ("pinhole-store", &[]),
     ("pinhole-gitcat", &[]),
     ("pinhole-browser", &["pinhole-scenario"]),
     ("pinhole-jobs", &["pinhole-store"]),
@@ -30,29 +29,23 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("pinhole-server", &["pinhole-app", "pinhole-contract"]),
     ("pinhole-runtime", &["pinhole-app", "pinhole-blobs", "pinhole-jobs", "pinhole-receipt", "pinhole-store"]),
-    ("pinhole-workspace", &["pinhole-scenario"]),
     // A worker has the one port that it drives; the steps of a scenario are what the browser's port speaks.
     (
         "pinhole-worker-capture",
         &["pinhole-app", "pinhole-browser", "pinhole-jobs", "pinhole-runtime", "pinhole-scenario"],
     ),
-    ("pinhole-worker-publication", &["pinhole-app", "pinhole-gitcat", "pinhole-jobs", "pinhole-runtime"]),
-    ("pinhole-worker-automation", &["pinhole-app", "pinhole-jobs", "pinhole-runtime"]),
+    ("pinhole-worker-publication", &["pinhole-app", "pinhole-gitcat", "pinhole-jobs"]),
     (
         "pinhole",
         &[
             "pinhole-app",
-            "pinhole-compare",
             "pinhole-contract",
-            "pinhole-import",
             "pinhole-receipt",
             "pinhole-runtime",
             "pinhole-scenario",
             "pinhole-server",
-            "pinhole-worker-automation",
             "pinhole-worker-capture",
             "pinhole-worker-publication",
-            "pinhole-workspace",
         ],
     ),
     (TESTKIT, &[]),
@@ -62,8 +55,11 @@ const ARROWS: &[(&str, &[&str])] = &[
 
 /// What tests alone may depend on besides: a door is tried on an application, and assembling one is the runtime's;
 /// what was published is verified as a stranger would.
-const TEST_ARROWS: &[(&str, &str)] =
-    &[("pinhole-server", "pinhole-runtime"), ("pinhole-worker-publication", "pinhole-receipt")];
+const TEST_ARROWS: &[(&str, &str)] = &[
+    ("pinhole-server", "pinhole-runtime"),
+    ("pinhole-worker-publication", "pinhole-receipt"),
+    ("pinhole-worker-publication", "pinhole-runtime"),
+];
 
 /// The words that everybody shares; itself it depends on nobody.
 const DOMAIN: &str = "pinhole-core";
@@ -72,12 +68,20 @@ const TESTKIT: &str = "pinhole-testkit";
 /// These stand alone: one has to work when the rest does not build.
 const WITHOUT_DOMAIN: &[&str] = &["xtask"];
 
-/// Every dependency of ours on ours that has no arrow.
+/// Every dependency of ours on ours that has no arrow, and every arrow that no package follows.
 pub(super) fn check(packages: &[Package]) -> Vec<Violation> {
-    packages.iter().flat_map(check_package).collect()
+    packages.iter().flat_map(|package| [forbidden(package), unused(package)].concat()).collect()
 }
 
-fn check_package(package: &Package) -> Vec<Violation> {
+/// An arrow that nobody needs says of the architecture what is not so.
+fn unused(package: &Package) -> Vec<Violation> {
+    let name = package.name.as_str();
+    let drawn = ARROWS.iter().filter(|(from, _)| *from == name).flat_map(|(_, allowed)| allowed.iter().copied());
+    let unused = drawn.filter(|to| !package.dependencies.iter().any(|dependency| dependency.name == *to));
+    unused.map(|to| Violation::new(name, format!("does not depend on {to}: take the arrow out of the table"))).collect()
+}
+
+fn forbidden(package: &Package) -> Vec<Violation> {
     let name = package.name.as_str();
     let Some((_, allowed)) = ARROWS.iter().find(|(from, _)| *from == name) else {
         return vec![Violation::new(name, "has no arrows; add it to the table in crates/xtask/src/tidy/arrows.rs")];
@@ -116,7 +120,7 @@ mod tests {
     #[test]
     fn an_arrow_of_the_table_and_the_domain_pass() {
         let app = package("pinhole-app", &[("pinhole-store", None), ("pinhole-core", None), (TESTKIT, Some("dev"))]);
-        assert_eq!(check(&[app]), []);
+        assert_eq!(forbidden(&app), []);
     }
 
     #[test]
@@ -129,7 +133,7 @@ mod tests {
             ("pinhole-runtime", "pinhole-browser", None),
             ("xtask", "pinhole-core", None),
         ] {
-            let violations = check(&[package(from, &[(to, kind)])]);
+            let violations = forbidden(&package(from, &[(to, kind)]));
             assert_eq!(violations.len(), 1, "{from} -> {to}");
             assert!(violations[0].to_string().contains(to), "{}", violations[0]);
         }
@@ -138,6 +142,14 @@ mod tests {
     #[test]
     fn a_package_without_arrows_is_refused() {
         assert_eq!(check(&[package("pinhole-utils", &[])]).len(), 1);
+    }
+
+    #[test]
+    fn an_arrow_that_nobody_follows_is_refused() {
+        assert_eq!(unused(&package("pinhole-jobs", &[("pinhole-store", None)])), []);
+        let violations = check(&[package("pinhole-jobs", &[])]);
+        assert_eq!(violations.len(), 1);
+        assert!(violations[0].to_string().contains("pinhole-store"), "{}", violations[0]);
     }
 
     #[test]

@@ -10,10 +10,9 @@ struct Library {
 
 const LIBRARIES: &[Library] = &[
     Library { prefix: "apalis", users: &["pinhole-jobs"] },
-    Library { prefix: "axum", users: &["pinhole", "pinhole-server", "pinhole-testkit", "e2e"] },
+    Library { prefix: "axum", users: &["pinhole", "pinhole-server", "pinhole-testkit"] },
     Library { prefix: "chromiumoxide", users: &["pinhole-browser"] },
     Library { prefix: "git2", users: &["pinhole-gitcat"] },
-    Library { prefix: "libgit2-sys", users: &["pinhole-gitcat"] },
     Library { prefix: "object_store", users: &["pinhole-blobs"] },
     Library { prefix: "rmcp", users: &["pinhole-server"] },
     Library { prefix: "sqlx", users: &["pinhole-jobs", "pinhole-store"] },
