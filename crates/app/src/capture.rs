@@ -63,10 +63,10 @@ impl App {
             Box::pin(async move {
                 let token = ClaimToken::from_uuid(unit.uuid());
                 let until = unit.now().plus(unit.app().settings().lease);
-                let Some(claimed) = unit.claim_cell(cell, token, worker, until).await? else { return Ok(None) };
-                let run = run_of(unit, &claimed.cell).await?;
+                let Some(cell) = unit.claim_cell(cell, token, worker, until).await? else { return Ok(None) };
+                let run = unit.run(cell.run_id).await?.ok_or_else(|| Error::internal("a cell without its run"))?;
                 unit.refresh_run_state(run.id, RunState::Running).await?;
-                claim(unit, claimed.cell, token, run).await.map(Some)
+                claim(unit, cell, token, run).await.map(Some)
             })
         })
         .await
@@ -170,10 +170,6 @@ async fn hand_over(unit: &mut Unit, lease: &Lease, submission: &Submission) -> R
     }
     unit.enqueue(&RegisterJob { cell: cell.id, attempt: cell.attempt }, Duration::ZERO).await?;
     Ok(true)
-}
-
-async fn run_of(unit: &mut Unit, cell: &Cell) -> Result<Run> {
-    unit.run(cell.run_id).await?.ok_or_else(|| Error::internal("a cell without its run"))
 }
 
 async fn claim(unit: &mut Unit, cell: Cell, token: ClaimToken, run: Run) -> Result<Claim> {

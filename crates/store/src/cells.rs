@@ -50,15 +50,6 @@ pub struct Cell {
     pub finished_at: Option<Timestamp>,
 }
 
-/// A cell as its new lease holder sees it.
-#[derive(Clone, Debug)]
-pub struct ClaimedCell {
-    /// The cell.
-    pub cell: Cell,
-    /// The token of the lease.
-    pub token: ClaimToken,
-}
-
 /// One attempt of a cell.
 #[derive(Clone, Debug)]
 pub struct Attempt {
@@ -150,7 +141,7 @@ impl Tx {
         token: ClaimToken,
         worker: &str,
         lease_until: Timestamp,
-    ) -> Result<Option<ClaimedCell>> {
+    ) -> Result<Option<Cell>> {
         let now = self.now();
         let cell = self
             .fetch_optional(
@@ -166,7 +157,7 @@ impl Tx {
             &[text(id), int(cell.attempt), text(token), text(worker), time(now)],
         )
         .await?;
-        Ok(Some(ClaimedCell { cell, token }))
+        Ok(Some(cell))
     }
 
     /// Prolongs a lease that still lasts; false when it is lost.

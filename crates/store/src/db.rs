@@ -4,8 +4,10 @@ use std::{str::FromStr, sync::Arc, time::Duration};
 
 use pinhole_core::{Clock, Error, Result, Timestamp};
 use sqlx::{
-    AssertSqlSafe, ConnectOptions, PgConnection, PgPool, Postgres, Sqlite, SqliteConnection, SqlitePool, Transaction,
+    AssertSqlSafe, ConnectOptions, Encode, PgConnection, PgPool, Postgres, Sqlite, SqliteConnection, SqlitePool,
+    Transaction, Type,
     postgres::{PgConnectOptions, PgPoolOptions},
+    query::Query,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
@@ -146,30 +148,29 @@ enum Inner {
     Postgres(Transaction<'static, Postgres>),
 }
 
-/// Runs one statement with its values on either database; `$query` sees the bound query and the connection.
+/// A statement with its values, for the database `DB`.
+fn bound<'q, DB>(sql: &'static str, values: &'q [Value]) -> Query<'q, DB, DB::Arguments>
+where
+    DB: sqlx::Database,
+    Option<&'q str>: Encode<'q, DB> + Type<DB>,
+    Option<i64>: Encode<'q, DB> + Type<DB>,
+{
+    values.iter().fold(sqlx::query(AssertSqlSafe(sql)), |query, value| match value {
+        Value::Text(text) => query.bind(text.as_deref()),
+        Value::Int(int) => query.bind(*int),
+    })
+}
+
+/// Runs one statement with its values on either database; `$body` sees the bound query and the connection.
 macro_rules! run {
     ($tx:expr, $sql:expr, $values:expr, |$query:ident, $connection:ident| $body:expr) => {
         match &mut $tx.inner {
             Inner::Sqlite(transaction) => {
-                let mut $query = sqlx::query(AssertSqlSafe($sql));
-                for value in $values {
-                    $query = match value {
-                        Value::Text(text) => $query.bind(text.as_deref()),
-                        Value::Int(int) => $query.bind(*int),
-                    };
-                }
-                let $connection = &mut **transaction;
+                let ($query, $connection) = (bound::<Sqlite>($sql, $values), &mut **transaction);
                 $body
             }
             Inner::Postgres(transaction) => {
-                let mut $query = sqlx::query(AssertSqlSafe($sql));
-                for value in $values {
-                    $query = match value {
-                        Value::Text(text) => $query.bind(text.as_deref()),
-                        Value::Int(int) => $query.bind(*int),
-                    };
-                }
-                let $connection = &mut **transaction;
+                let ($query, $connection) = (bound::<Postgres>($sql, $values), &mut **transaction);
                 $body
             }
         }
@@ -200,7 +201,7 @@ impl Tx {
     }
 
     /// Runs a statement and tells how many rows it changed.
-    pub(crate) async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64> {
+    pub(crate) async fn execute(&mut self, sql: &'static str, values: &[Value]) -> Result<u64> {
         run!(self, sql, values, |query, connection| query.execute(connection).await.map(|done| done.rows_affected()))
             .map_err(database_error)
     }
@@ -209,7 +210,7 @@ impl Tx {
     pub(crate) async fn fetch_optional<T>(
         &mut self,
         sql: &'static str,
-        values: &[Value<'_>],
+        values: &[Value],
         read: fn(&Row) -> Result<T>,
     ) -> Result<Option<T>> {
         let row = run!(self, sql, values, |query, connection| query
@@ -224,7 +225,7 @@ impl Tx {
     pub(crate) async fn fetch_all<T>(
         &mut self,
         sql: &'static str,
-        values: &[Value<'_>],
+        values: &[Value],
         read: fn(&Row) -> Result<T>,
     ) -> Result<Vec<T>> {
         let rows: Vec<Row> = run!(self, sql, values, |query, connection| query
@@ -244,11 +245,12 @@ pub fn database_error(error: sqlx::Error) -> Error {
         return Error::transient(error);
     }
     if error.as_database_error().is_some_and(|e| e.is_unique_violation()) {
-        return Error::conflict("exists", "an object with this name exists").with_source(error);
+        return Error::conflict("exists", "an object with this name exists: choose another name").with_source(error);
     }
     match error {
         sqlx::Error::Io(_) | sqlx::Error::PoolClosed => {
-            Error::unavailable("database", "the database is not reachable").with_source(error)
+            Error::unavailable("database", "the database is not reachable: try again, or see that it runs")
+                .with_source(error)
         }
         other => Error::internal(other),
     }

@@ -29,7 +29,7 @@ pub use artifacts::Artifact;
 pub use audit::{AuditRow, EventRow};
 pub use candidates::Candidate;
 pub use catalog::{CatalogLine, CatalogRevision, Entry};
-pub use cells::{Attempt, Cell, ClaimedCell};
+pub use cells::{Attempt, Cell};
 pub use db::{Connection, Pools, Store, Tx, database_error};
 pub use environments::{Environment, EnvironmentRevision};
 pub use idempotency::IdempotentCall;
