@@ -16,7 +16,7 @@ pub struct EncodeError {
 
 /// Writes a picture as a PNG file, RGBA with eight bits for each sample, not interlaced and without metadata.
 /// Decoding it gives the same picture. The bytes may differ between versions of this library, so their digest
-/// identifies a file and not a picture; see [`Picture::pixel_digest`].
+/// identifies a file and not a picture.
 ///
 /// # Errors
 ///

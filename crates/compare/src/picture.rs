@@ -2,8 +2,6 @@
 //!
 //! It knows nothing of files; see `decode` and `encode`.
 
-use crate::PixelDigest;
-
 /// Bytes of one pixel.
 pub(crate) const PIXEL_BYTES: usize = 4;
 
@@ -79,11 +77,6 @@ impl Picture {
     pub fn pixel(&self, x: u32, y: u32) -> Option<[u8; 4]> {
         let inside = x < self.width && y < self.height;
         inside.then(|| self.row(y).as_chunks::<PIXEL_BYTES>().0[x as usize])
-    }
-
-    /// A digest of the size and every sample; see [`PixelDigest`] for what goes into it.
-    pub fn pixel_digest(&self) -> PixelDigest {
-        PixelDigest::of(self.width, self.height, &self.pixels)
     }
 
     /// Whether no two pixels differ, as [`crate::compare`] understands it. A page that rendered nothing looks so.

@@ -79,7 +79,8 @@ impl App {
     }
 }
 
-async fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+/// Computes on a thread that may be busy.
+pub(super) async fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(Error::internal)
 }
 

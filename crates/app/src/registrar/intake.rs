@@ -9,7 +9,10 @@ use pinhole_core::{
 };
 use pinhole_scenario::{Capture, Scenario};
 
-use super::{Registration, compare::Compared};
+use super::{
+    Registration,
+    compare::{Compared, spawn},
+};
 use crate::App;
 
 /// The greatest artifact.
@@ -166,10 +169,10 @@ fn expected_captures(registration: &Registration) -> Result<Vec<&Capture>> {
     Err(Error::invalid("checkpoints", "the submission does not hold the scenario's captures in their order"))
 }
 
-/// Decodes a picture on a thread that may be busy.
+/// Decodes a picture.
 pub(super) async fn decode(bytes: Vec<u8>) -> Result<Picture> {
-    let decoded = tokio::task::spawn_blocking(move || decode_png(&bytes, &DecodeLimits::default()));
-    decoded.await.map_err(Error::internal)?.map_err(|error| Error::invalid("picture", error.to_string()))
+    let decoded = spawn(move || decode_png(&bytes, &DecodeLimits::default())).await?;
+    decoded.map_err(|error| Error::invalid("picture", error.to_string()))
 }
 
 /// SHA-256 over a tag, the size and the RGBA bytes of a picture.
@@ -190,4 +193,19 @@ fn not_evidence(checkpoint: &StagedCheckpoint, picture: &Picture) -> Vec<NotEvid
         reasons.push(NotEvidence::OneColour);
     }
     reasons
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pixel_digest_is_over_tag_size_and_pixels() {
+        let picture = Picture::new(2, 1, vec![7; 8]).unwrap();
+        let mut bytes = b"pinhole.pixels.v1\0".to_vec();
+        bytes.extend([0, 0, 0, 2, 0, 0, 0, 1]);
+        bytes.extend([7; 8]);
+        assert_eq!(pixel_digest(&picture), Sha256Digest::of(&bytes));
+        assert_ne!(pixel_digest(&picture), pixel_digest(&Picture::new(1, 2, vec![7; 8]).unwrap()));
+    }
 }

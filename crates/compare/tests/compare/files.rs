@@ -101,5 +101,4 @@ fn a_picture_survives_writing_and_reading() {
     let picture = Picture::new(300, 200, pixels).unwrap();
     let read = decode_png(&encode_png(&picture).unwrap(), &DecodeLimits::default()).unwrap();
     assert!(read == picture);
-    assert_eq!(read.pixel_digest(), picture.pixel_digest());
 }
