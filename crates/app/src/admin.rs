@@ -62,7 +62,7 @@ impl App {
         let (actor, secret) = (self.system_actor(), &secret);
         self.write(&actor, "create_token", move |unit, _| {
             Box::pin(async move {
-                let principal = unit.principal_by_name(name).await?.ok_or_else(Error::not_found)?;
+                let principal = principal(unit, name).await?;
                 let prefix = match principal.class {
                     PrincipalClass::User => "phu",
                     PrincipalClass::Service => "phs",
@@ -185,6 +185,13 @@ pub(crate) fn with_checksum(prefix: &str, secret: &[u8; 32]) -> String {
     format!("{body}{}", &checksum[..8])
 }
 
+/// The principal of this name. Who is at the server's own machine may be told that there is none.
+pub(crate) async fn principal(unit: &mut Unit, name: &Name) -> Result<Principal> {
+    let found = unit.principal_by_name(name).await?;
+    let message = || format!("there is no principal {name}: `pinhole token create --name` makes one");
+    found.ok_or_else(|| Error::not_found().with_message(message()))
+}
+
 async fn find_grant(
     unit: &mut Unit,
     name: &Name,
@@ -192,11 +199,15 @@ async fn find_grant(
     environment: Option<&Slug>,
     role: Role,
 ) -> Result<Grant> {
-    let principal = unit.principal_by_name(name).await?.ok_or_else(Error::not_found)?;
-    let project = unit.project_by_slug(project).await?.ok_or_else(Error::not_found)?;
+    let principal = principal(unit, name).await?;
+    let absent = |what: &str, slug: &Slug| Error::not_found().with_message(format!("there is no {what} {slug}"));
+    let project = unit.project_by_slug(project).await?.ok_or_else(|| absent("project", project))?;
     let environment_id = match environment {
         None => None,
-        Some(slug) => Some(unit.environment_by_slug(project.id, slug).await?.ok_or_else(Error::not_found)?.id),
+        Some(slug) => {
+            let found = unit.environment_by_slug(project.id, slug).await?;
+            Some(found.ok_or_else(|| absent("environment", slug))?.id)
+        }
     };
     Ok(Grant { principal_id: principal.id, project_id: project.id, environment_id, role })
 }

@@ -134,18 +134,24 @@ impl Unit {
     /// `permission_denied` with reason `human_authority` when there is neither, `decision_ticket` when the ticket is
     /// another's, for something else, used or expired. It does not say which.
     pub(crate) async fn human_authority(&mut self, claim: &DecisionClaim<'_>) -> Result<Via> {
+        let needed = || {
+            Error::permission_denied("human_authority")
+                .with_message("not allowed: a person has to decide this; send a decision ticket with their own token")
+        };
         if self.actor().class != PrincipalClass::User {
-            return Err(Error::permission_denied("human_authority"));
+            return Err(needed());
         }
         if let Authority::Session { reauthenticated_at } = self.actor().authority {
-            return if self.now().since(reauthenticated_at) <= FRESH_SESSION {
-                Ok(Via::Session)
-            } else {
-                Err(Error::permission_denied("human_authority"))
-            };
+            let fresh = self.now().since(reauthenticated_at) <= FRESH_SESSION;
+            return if fresh { Ok(Via::Session) } else { Err(needed()) };
         }
-        let Some(secret) = claim.ticket else { return Err(Error::permission_denied("human_authority")) };
-        let refused = || Error::permission_denied("decision_ticket");
+        let secret = claim.ticket.ok_or_else(needed)?;
+        let refused = || {
+            Error::permission_denied("decision_ticket").with_message(
+                "not allowed: the ticket is used, expired, or for another person, object, version, outcome or reason; \
+                 have another made",
+            )
+        };
         let ticket = self.ticket_by_secret(Sha256Digest::of(secret.as_bytes())).await?.ok_or_else(refused)?;
         let taken = match ticket.via {
             Via::Ticket => true,

@@ -11,6 +11,7 @@ mod baselines;
 mod capture;
 mod idempotency;
 mod operations;
+mod page;
 mod projects;
 mod publications;
 mod readiness;

@@ -4,7 +4,8 @@ use pinhole_contract::{
     CreateEnvironment, CreateProject, EnvironmentDocument, EnvironmentView, GetEnvironment, GetProject, ProjectView,
 };
 use pinhole_core::{
-    Actor, EnvironmentId, Error, Permission, ProjectId, Result, Role, Sha256Digest, Slug, canonical_json,
+    Actor, EnvironmentId, Error, Permission, ProjectId, Result, Role, Sha256Digest, Slug, Title, canonical_json,
+    canonical_json_digest,
 };
 use pinhole_store::{Environment, EnvironmentRevision, Grant, Project};
 use serde_json::json;
@@ -25,14 +26,7 @@ pub(crate) async fn create_project(app: &App, actor: &Actor, command: CreateProj
                     return Ok(ProjectView { replayed: true, ..project_view(project) });
                 }
             };
-            let project = Project {
-                id: ProjectId::from_uuid(unit.uuid()),
-                slug: command.slug.clone(),
-                title: command.title.clone(),
-                created_by: unit.actor().principal,
-                created_at: unit.now(),
-            };
-            unit.insert_project(&project).await?;
+            let project = insert_project(unit, &command.slug, &command.title).await?;
             let owner = Grant {
                 principal_id: project.created_by,
                 project_id: project.id,
@@ -75,26 +69,10 @@ pub(crate) async fn create_environment(
                     return Ok(EnvironmentView { replayed: true, ..view });
                 }
             };
-            let canonical = canonical_json(&command.document)?;
-            let environment = Environment {
-                id: EnvironmentId::from_uuid(unit.uuid()),
-                project_id: project.id,
-                slug: command.slug.clone(),
-                head_revision: 1,
-                created_at: unit.now(),
-            };
-            let revision = EnvironmentRevision {
-                environment_id: environment.id,
-                revision: 1,
-                sha256: Sha256Digest::of(&canonical),
-                document: String::from_utf8(canonical).map_err(Error::internal)?,
-                created_by: unit.actor().principal,
-                created_at: unit.now(),
-            };
-            unit.insert_environment(&environment).await?;
-            unit.insert_environment_revision(&revision).await?;
+            let environment = insert_environment(unit, project.id, &command.slug, &command.document).await?;
             unit.remember(call, environment.id).await?;
-            let detail = json!({ "slug": environment.slug, "revision": 1, "sha256": revision.sha256 });
+            let sha256 = canonical_json_digest(&command.document)?;
+            let detail = json!({ "slug": environment.slug, "revision": 1, "sha256": sha256 });
             unit.audit(Some(project.id), Some(environment.id.to_string()), detail).await?;
             environment_view(unit, project.slug, environment).await
         })
@@ -113,6 +91,57 @@ pub(crate) async fn get_environment(app: &App, actor: &Actor, command: GetEnviro
         })
     })
     .await
+}
+
+/// Adds a project that the actor makes.
+pub(crate) async fn insert_project(unit: &mut Unit, slug: &Slug, title: &Title) -> Result<Project> {
+    let project = Project {
+        id: ProjectId::from_uuid(unit.uuid()),
+        slug: slug.clone(),
+        title: title.clone(),
+        created_by: unit.actor().principal,
+        created_at: unit.now(),
+    };
+    unit.insert_project(&project).await?;
+    Ok(project)
+}
+
+/// Adds an environment with its first revision.
+pub(crate) async fn insert_environment(
+    unit: &mut Unit,
+    project: ProjectId,
+    slug: &Slug,
+    document: &EnvironmentDocument,
+) -> Result<Environment> {
+    let environment = Environment {
+        id: EnvironmentId::from_uuid(unit.uuid()),
+        project_id: project,
+        slug: slug.clone(),
+        head_revision: 1,
+        created_at: unit.now(),
+    };
+    unit.insert_environment(&environment).await?;
+    insert_environment_revision(unit, environment.id, 1, document).await?;
+    Ok(environment)
+}
+
+/// Adds a revision that the actor makes.
+pub(crate) async fn insert_environment_revision(
+    unit: &mut Unit,
+    environment: EnvironmentId,
+    number: u32,
+    document: &EnvironmentDocument,
+) -> Result<()> {
+    let canonical = canonical_json(document)?;
+    let revision = EnvironmentRevision {
+        environment_id: environment,
+        revision: number,
+        sha256: Sha256Digest::of(&canonical),
+        document: String::from_utf8(canonical).map_err(Error::internal)?,
+        created_by: unit.actor().principal,
+        created_at: unit.now(),
+    };
+    unit.insert_environment_revision(&revision).await
 }
 
 /// Checks what the types cannot say.

@@ -2,7 +2,7 @@
 
 use pinhole_core::{Actor, Error, Result};
 
-use crate::App;
+use crate::{App, Settings};
 
 /// What was looked at, and how it went.
 #[derive(Debug)]
@@ -24,15 +24,23 @@ impl App {
                 })
             })
             .await;
-        Readiness { database, storage: self.room() }
+        Readiness { database, storage: check_space(self.settings(), &self.blobs().free_space_percent()) }
     }
+}
 
-    fn room(&self) -> Result<()> {
-        match self.blobs().free_space_percent()? {
-            Some(percent) if percent < self.settings().min_free_percent => {
-                Err(Error::unavailable("free_space", "the storage is almost full"))
-            }
-            _ => Ok(()),
+/// Refuses when the storage has no room for what admission would let in; `space` is its free share in percent.
+///
+/// # Errors
+/// `provider_unavailable` with reason `free_space` when it has not, `storage` when it does not say.
+pub(crate) fn check_space(settings: &Settings, space: &Result<Option<f64>>) -> Result<()> {
+    match space {
+        Ok(Some(percent)) if *percent < settings.min_free_percent => {
+            Err(Error::unavailable("free_space", "the storage is almost full: nothing is admitted until there is room"))
+        }
+        Ok(_) => Ok(()),
+        Err(error) => {
+            Err(Error::unavailable("storage", "the storage cannot be looked at: check that its disk is there")
+                .with_source(error.to_string()))
         }
     }
 }

@@ -4,7 +4,7 @@ use pinhole_contract::{
     CreateScenario, DiagnosticView, GetScenario, ScenarioView, SourceFormat, SubmitScenarioRevision, ValidateScenario,
     ValidationView,
 };
-use pinhole_core::{Actor, Error, Permission, PrincipalClass, Result, ScenarioId, Slug};
+use pinhole_core::{Actor, Error, Permission, PrincipalClass, ProjectId, Result, ScenarioId, Slug};
 use pinhole_scenario::{CanonicalScenario, Diagnostics, Format};
 use pinhole_store::{Scenario, ScenarioRevision};
 use serde_json::json;
@@ -54,17 +54,7 @@ pub(crate) async fn create(app: &App, actor: &Actor, command: CreateScenario) ->
                     return Ok(ScenarioView { replayed: true, ..view(unit, project.slug, scenario).await? });
                 }
             };
-            let scenario = Scenario {
-                id: ScenarioId::from_uuid(unit.uuid()),
-                project_id: project.id,
-                slug: command.slug.clone(),
-                head_digest: canonical.digest,
-                version: 1,
-                archived_at: None,
-                created_at: unit.now(),
-            };
-            unit.insert_scenario(&scenario).await?;
-            insert_revision(unit, scenario.id, canonical).await?;
+            let scenario = insert(unit, project.id, &command.slug, canonical).await?;
             unit.remember(call, scenario.id).await?;
             let detail = json!({ "slug": scenario.slug, "digest": canonical.digest });
             unit.audit(Some(project.id), Some(scenario.id.to_string()), detail).await?;
@@ -122,6 +112,27 @@ async fn authorised(unit: &mut Unit, id: ScenarioId, permission: Permission) -> 
     unit.authorise(scenario.project_id, None, permission).await?;
     let project = unit.project(scenario.project_id).await?.ok_or_else(Error::not_found)?;
     Ok((project.slug, scenario))
+}
+
+/// Adds a scenario with its first revision.
+pub(crate) async fn insert(
+    unit: &mut Unit,
+    project: ProjectId,
+    slug: &Slug,
+    canonical: &CanonicalScenario,
+) -> Result<Scenario> {
+    let scenario = Scenario {
+        id: ScenarioId::from_uuid(unit.uuid()),
+        project_id: project,
+        slug: slug.clone(),
+        head_digest: canonical.digest,
+        version: 1,
+        archived_at: None,
+        created_at: unit.now(),
+    };
+    unit.insert_scenario(&scenario).await?;
+    insert_revision(unit, scenario.id, canonical).await?;
+    Ok(scenario)
 }
 
 /// Adds a revision that the actor submits.

@@ -5,15 +5,19 @@ use pinhole_contract::{
     EnvironmentDocument, GetScenarioRun, GetScenarioRunResult, RunResultView, RunView, StartScenarioRun,
 };
 use pinhole_core::{
-    ArtifactId, BaselineSelector, EnvironmentId, EnvironmentSelector, IdempotencyKey, Previous, ProjectId,
-    ReceiptSelector, Result, RunId, ScenarioId, ScenarioSelector, Sha256Digest, Slug, True, canonical_json,
+    ArtifactId, BaselineSelector, EnvironmentSelector, IdempotencyKey, Previous, ProjectId, ReceiptSelector, Result,
+    RunId, ScenarioSelector, Slug, True, canonical_json_digest,
 };
 use pinhole_scenario::{CanonicalScenario, Scenario as ScenarioDocument};
-use pinhole_store::{Environment, EnvironmentRevision, Project, Scenario};
 use serde_json::json;
 use url::Url;
 
-use crate::{App, runs, scenarios::insert_revision, unit::Unit};
+use crate::{
+    App,
+    projects::{insert_environment, insert_environment_revision, insert_project},
+    runs, scenarios,
+    unit::Unit,
+};
 
 /// The project of all runs without a server.
 const PROJECT: &str = "try";
@@ -91,54 +95,24 @@ async fn prepare(unit: &mut Unit, target: &TryRun, canonical: &CanonicalScenario
 
 async fn ensure_project(unit: &mut Unit) -> Result<ProjectId> {
     let slug: Slug = PROJECT.parse()?;
-    if let Some(project) = unit.project_by_slug(&slug).await? {
-        return Ok(project.id);
+    match unit.project_by_slug(&slug).await? {
+        Some(project) => Ok(project.id),
+        None => Ok(insert_project(unit, &slug, &"Captures without a server".parse()?).await?.id),
     }
-    let project = Project {
-        id: ProjectId::from_uuid(unit.uuid()),
-        slug,
-        title: "Captures without a server".parse()?,
-        created_by: unit.actor().principal,
-        created_at: unit.now(),
-    };
-    unit.insert_project(&project).await?;
-    Ok(project.id)
 }
 
 async fn ensure_environment(unit: &mut Unit, project: ProjectId, target: &TryRun) -> Result<()> {
     let document = EnvironmentDocument { base_url: target.base_url.to_string(), allowed_hosts: Vec::new() };
-    let canonical = canonical_json(&document)?;
-    let sha256 = Sha256Digest::of(&canonical);
-    let (id, revision) = match unit.environment_by_slug(project, &target.name).await? {
-        Some(found) => {
-            let head = unit.environment_revision(found.id, found.head_revision).await?;
-            if head.is_some_and(|head| head.sha256 == sha256) {
-                return Ok(());
-            }
-            unit.advance_environment(found.id, found.head_revision).await?;
-            (found.id, found.head_revision + 1)
-        }
-        None => {
-            let environment = Environment {
-                id: EnvironmentId::from_uuid(unit.uuid()),
-                project_id: project,
-                slug: target.name.clone(),
-                head_revision: 1,
-                created_at: unit.now(),
-            };
-            unit.insert_environment(&environment).await?;
-            (environment.id, 1)
-        }
+    let Some(found) = unit.environment_by_slug(project, &target.name).await? else {
+        return insert_environment(unit, project, &target.name, &document).await.map(drop);
     };
-    let revision = EnvironmentRevision {
-        environment_id: id,
-        revision,
-        document: String::from_utf8(canonical).map_err(pinhole_core::Error::internal)?,
-        sha256,
-        created_by: unit.actor().principal,
-        created_at: unit.now(),
-    };
-    unit.insert_environment_revision(&revision).await
+    let head = unit.environment_revision(found.id, found.head_revision).await?;
+    let digest = canonical_json_digest(&document)?;
+    if head.is_some_and(|head| head.sha256 == digest) {
+        return Ok(());
+    }
+    unit.advance_environment(found.id, found.head_revision).await?;
+    insert_environment_revision(unit, found.id, found.head_revision + 1, &document).await
 }
 
 async fn ensure_scenario(
@@ -147,24 +121,12 @@ async fn ensure_scenario(
     target: &TryRun,
     canonical: &CanonicalScenario,
 ) -> Result<()> {
-    let id = match unit.scenario_by_slug(project, &target.name).await? {
-        Some(found) if found.head_digest == canonical.digest => return Ok(()),
+    match unit.scenario_by_slug(project, &target.name).await? {
+        None => scenarios::insert(unit, project, &target.name, canonical).await.map(drop),
+        Some(found) if found.head_digest == canonical.digest => Ok(()),
         Some(found) => {
-            insert_revision(unit, found.id, canonical).await?;
-            unit.advance_scenario(found.id, found.version, canonical.digest).await?;
-            return Ok(());
+            scenarios::insert_revision(unit, found.id, canonical).await?;
+            unit.advance_scenario(found.id, found.version, canonical.digest).await.map(drop)
         }
-        None => ScenarioId::from_uuid(unit.uuid()),
-    };
-    let scenario = Scenario {
-        id,
-        project_id: project,
-        slug: target.name.clone(),
-        head_digest: canonical.digest,
-        version: 1,
-        archived_at: None,
-        created_at: unit.now(),
-    };
-    unit.insert_scenario(&scenario).await?;
-    insert_revision(unit, id, canonical).await
+    }
 }

@@ -7,6 +7,7 @@ use std::{future::Future, ops, pin::Pin, time::Duration};
 
 use pinhole_core::{Actor, AuditId, Error, EventId, ProjectId, Result};
 use pinhole_jobs::Job;
+use pinhole_receipt::{Predicate, sign};
 use pinhole_store::{AuditRow, EventRow, Tx};
 use serde_json::Value;
 use uuid::Uuid;
@@ -141,6 +142,12 @@ impl Unit {
     /// Says that nothing was changed, or only bookkeeping that no audit row is about: a replay, a lease, a wake-up.
     pub fn unaudited(&mut self) {
         self.audited = true;
+    }
+
+    /// The signed statement as it is stored and published: a DSSE envelope in JSON.
+    pub(crate) fn signed(&self, predicate: &impl Predicate) -> Result<String> {
+        let envelope = sign(&predicate.statement()?, self.app.signer()?)?.to_bytes()?;
+        String::from_utf8(envelope).map_err(Error::internal)
     }
 
     /// Puts a domain event into the outbox.

@@ -10,11 +10,10 @@ use pinhole_receipt::{
 };
 use pinhole_store::{CatalogRevision, Entry, Project};
 
-use crate::{App, runs, unit::Unit};
+use crate::{App, page, runs, unit::Unit};
 
 pub(crate) async fn get_revision(app: &App, actor: &Actor, command: GetCatalogRevision) -> Result<CatalogRevisionView> {
-    let after = command.cursor.as_ref().map(|cursor| cursor.as_str().parse::<BaselineEntryId>()).transpose();
-    let after = after.map_err(|_| bad_cursor())?;
+    let after = page::position::<BaselineEntryId>(command.cursor.as_ref())?;
     let command = &command;
     app.read(actor, "get_catalog_revision", move |unit, _| {
         Box::pin(async move {
@@ -24,11 +23,9 @@ pub(crate) async fn get_revision(app: &App, actor: &Actor, command: GetCatalogRe
                 None => None,
                 Some(id) => Some(path_of(unit, &revision, id).await?),
             };
-            let limit = command.limit.get();
-            let number = revision.revision;
-            let mut found = unit.entries_at(project.id, &command.line, number, after.as_deref(), limit + 1).await?;
-            let more = found.len() > limit as usize;
-            found.truncate(limit as usize);
+            let (number, limit) = (revision.revision, page::to_load(command.limit));
+            let mut found = unit.entries_at(project.id, &command.line, number, after.as_deref(), limit).await?;
+            let more = page::cut(&mut found, command.limit);
             let next_cursor = found.last().filter(|_| more).map(|entry| Cursor::new(entry.id.to_string()));
             // A page is cut before it is filtered: what is hidden shows in no cursor's place either.
             let visible = runs::visible_environments(unit, project.id).await?;
@@ -53,11 +50,7 @@ async fn select(unit: &mut Unit, project: ProjectId, command: &GetCatalogRevisio
 async fn path_of(unit: &mut Unit, revision: &CatalogRevision, id: BaselineEntryId) -> Result<String> {
     let entry = unit.entry(id).await?;
     let entry = entry.filter(|entry| entry.project_id == revision.project_id && entry.key.line == revision.line);
-    entry.map(|entry| entry.key.path()).ok_or_else(bad_cursor)
-}
-
-fn bad_cursor() -> Error {
-    Error::invalid("cursor", "expected a cursor as an earlier page gave it")
+    entry.map(|entry| entry.key.path()).ok_or_else(page::bad_cursor)
 }
 
 fn revision_view(

@@ -18,7 +18,6 @@ use super::{
     approval::{Requested, authorised, end, ended, move_on},
     authorise_authorship,
     catalog::{assemble, published_entries},
-    signed,
 };
 use crate::{
     App,
@@ -72,7 +71,10 @@ async fn refuse(unit: &mut Unit, command: &ConsumeBaselineApproval, requested: &
             Some(ended) => end(unit, approval, ended).await.map(Some),
             None => Ok(None),
         },
-        state => Err(Error::conflict("not_approved", format!("the approval is {state}, not approved"))),
+        state => Err(Error::conflict(
+            "not_approved",
+            format!("the approval is {state}: only an approved one can be consumed"),
+        )),
     }
 }
 
@@ -177,7 +179,7 @@ async fn sign(unit: &mut Unit, approval: &Approval, content: RevisionContent) ->
     let input = assemble(unit, approval.project_id, content).await?;
     let manifest_sha256 = manifest(&input)?;
     let statement = Statement::new(input.revision, manifest_sha256)?;
-    let envelope = signed(unit, &statement)?;
+    let envelope = unit.signed(&statement)?;
     let RevisionContent { line, number, previous_digest, cause, created_at, .. } = statement.revision;
     Ok(CatalogRevision {
         project_id: approval.project_id,

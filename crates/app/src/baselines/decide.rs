@@ -10,7 +10,6 @@ use serde_json::json;
 use super::{
     approval::{Requested, approval_view, authorised, end, ended, move_on},
     policy::Policy,
-    signed,
 };
 use crate::{App, authority::DecisionClaim, idempotency::expect_version, unit::Unit};
 
@@ -113,7 +112,7 @@ async fn sign(
         reason: command.reason.clone(),
         principal_id: statement.principal,
         via,
-        envelope: signed(unit, &statement)?,
+        envelope: unit.signed(&statement)?,
         created_at: unit.now(),
     })
 }

@@ -136,7 +136,10 @@ async fn resolve(
     review: ReviewId,
 ) -> Result<ApprovalItem> {
     if candidate.state != CandidateState::Ready {
-        return Err(Error::conflict("candidate_not_ready", format!("the candidate is {}", candidate.state)));
+        return Err(Error::conflict(
+            "candidate_not_ready",
+            format!("the candidate is {}: only a ready one can be requested", candidate.state),
+        ));
     }
     if candidate.key.line != command.line {
         let message = format!("the candidate is for line {}, the request for {}", candidate.key.line, command.line);
@@ -161,14 +164,20 @@ async fn check_review(unit: &mut Unit, candidate: &Candidate, id: ReviewId) -> R
     let receipt = receipt.ok_or_else(|| Error::internal("a candidate without its receipt"))?;
     let seen = (review.receipt_id, review.capture_sha256, review.render_sha256, review.rules_sha256);
     if seen != (receipt.id, receipt.capture_sha256, receipt.render_sha256, receipt.rules_sha256) {
-        return Err(Error::conflict("other_capture", "the review is of another capture than the candidate"));
+        return Err(Error::conflict("other_capture", "the review is of another capture: name one of the candidate's"));
     }
     let newest = unit.newest_review(receipt.id).await?;
     if newest.is_some_and(|newest| newest.id != review.id) {
-        return Err(Error::conflict("review_not_newest", "the capture has been reviewed again since"));
+        return Err(Error::conflict(
+            "review_not_newest",
+            "the capture has been reviewed again since: name its newest review",
+        ));
     }
     if review.disposition != Disposition::Accept {
-        return Err(Error::conflict("not_accepted", "the review rejects the capture"));
+        return Err(Error::conflict(
+            "not_accepted",
+            "the review rejects the capture: only an accepted one can be requested",
+        ));
     }
     Ok(receipt.capture_sha256)
 }

@@ -13,7 +13,6 @@ use pinhole_store::{Receipt, Review, Run};
 use serde::Serialize;
 use serde_json::json;
 
-use super::signed;
 use crate::{App, authority::DecisionClaim, idempotency::Keyed, runs, unit::Unit};
 
 /// The most receipts in one call.
@@ -179,7 +178,7 @@ fn disposition(
         rules_sha256: receipt.rules_sha256,
         reviewer: statement.principal,
         via,
-        envelope: signed(unit, &statement)?,
+        envelope: unit.signed(&statement)?,
         created_at: unit.now(),
     })
 }

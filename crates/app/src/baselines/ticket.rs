@@ -11,7 +11,11 @@ use pinhole_store::Ticket;
 use serde_json::json;
 
 use super::review::{check_shape, intent_digest, one_run, receipts};
-use crate::{App, admin::with_checksum, unit::Unit};
+use crate::{
+    App,
+    admin::{self, with_checksum},
+    unit::Unit,
+};
 
 /// How long a ticket may be used.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
@@ -80,7 +84,8 @@ impl App {
         let (actor, secret) = (self.system_actor(), &secret);
         self.write(&actor, "create_decision_ticket", move |unit, _| {
             Box::pin(async move {
-                let found = unit.approval(approval).await?.ok_or_else(Error::not_found)?;
+                let absent = || Error::not_found().with_message(format!("there is no approval {approval}"));
+                let found = unit.approval(approval).await?.ok_or_else(absent)?;
                 if found.state != ApprovalState::Pending {
                     let message = format!("the approval is {}: only a pending one can be decided", found.state);
                     return Err(Error::conflict("not_pending", message));
@@ -113,9 +118,10 @@ async fn review_subject(unit: &mut Unit, ids: &[ReceiptId]) -> Result<(String, u
 }
 
 async fn insert(unit: &mut Unit, principal: &Name, secret: &str, subject: Subject<'_>) -> Result<NewTicket> {
-    let principal = unit.principal_by_name(principal).await?.ok_or_else(Error::not_found)?;
+    let principal = admin::principal(unit, principal).await?;
     if principal.class != PrincipalClass::User {
-        return Err(Error::permission_denied("human_authority"));
+        return Err(Error::permission_denied("human_authority")
+            .with_message(format!("{} is a service: only people decide", principal.name)));
     }
     if !unit.app().settings().local_tickets {
         return Err(Error::permission_denied("local_tickets")

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use pinhole_core::{Error, PublicationState, Result, Sha256Digest};
-use pinhole_receipt::{Predicate as _, PublicationReceipt, sign};
+use pinhole_core::{PublicationState, Result, Sha256Digest};
+use pinhole_receipt::PublicationReceipt;
 
 use super::{
     PublicationWork,
@@ -70,6 +70,5 @@ fn receipt(unit: &Unit, work: &PublicationWork, commit: &str) -> Result<String> 
         commit: commit.to_owned(),
         read_back_at: unit.now(),
     };
-    let envelope = sign(&receipt.statement()?, unit.app().signer()?)?.to_bytes()?;
-    String::from_utf8(envelope).map_err(Error::internal)
+    unit.signed(&receipt)
 }

@@ -65,15 +65,18 @@ async fn admit(
     let head = line.map_or(0, |line| line.head_revision);
     expect_version(command.expected_version, head)?;
     if head == 0 {
-        return Err(Error::conflict("empty_line", "the line has no revision to publish"));
+        return Err(Error::conflict("empty_line", "the line has no revision to publish: consume an approval first"));
     }
     if !allows(remote, command.branch.as_str()) {
-        let message = format!("the remote {} does not allow the branch {}", remote.slug, command.branch);
+        let message = format!(
+            "the remote {} does not allow the branch {}: an administrator lists them",
+            remote.slug, command.branch
+        );
         return Err(Error::conflict("branch_not_allowed", message));
     }
     let other = unit.other_catalog_on_branch(remote.id, &command.branch, project.id, &command.line).await?;
     if other.is_some() {
-        let message = "the branch holds the catalog of another line: a branch holds one";
+        let message = "the branch holds the catalog of another line: choose another branch";
         return Err(Error::conflict("branch_in_use", message));
     }
     let publication = match command.publication_id {

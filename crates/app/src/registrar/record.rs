@@ -1,7 +1,7 @@
 //! Recording: artifacts, signed receipts and results in one transaction, guarded by the cell's state and attempt.
 
 use pinhole_core::{ArtifactRef, CellFailure, Error, ReceiptId, Result, RunState, Slug, StagedCheckpoint};
-use pinhole_receipt::{CaptureReceipt, Predicate as _, sign};
+use pinhole_receipt::CaptureReceipt;
 use pinhole_store::{Artifact, Cell, CheckpointResult, Receipt};
 use serde_json::json;
 
@@ -143,7 +143,6 @@ async fn insert_receipt(
         captured_at: staged.captured_at,
         registered_at: unit.now(),
     };
-    let envelope = sign(&statement.statement()?, unit.app().signer()?)?.to_bytes()?;
     let receipt = Receipt {
         id: statement.receipt,
         project_id: run.pins.project,
@@ -158,7 +157,7 @@ async fn insert_receipt(
         render_sha256: taken.render_digest,
         rules_sha256: taken.rules_digest,
         not_evidence: taken.not_evidence.clone(),
-        envelope: String::from_utf8(envelope).map_err(Error::internal)?,
+        envelope: unit.signed(&statement)?,
         created_at: unit.now(),
     };
     unit.insert_receipt(&receipt).await?;

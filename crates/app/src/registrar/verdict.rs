@@ -1,7 +1,7 @@
 //! Concluding a run: when its last cell has ended, its verdict is taken from all of them and its result is signed.
 
 use pinhole_core::{Error, Result, RunId, RunState, RunVerdict};
-use pinhole_receipt::{Envelope, Predicate as _, ReceiptReference, RunResult as RunStatement, sign};
+use pinhole_receipt::{Envelope, ReceiptReference, RunResult as RunStatement};
 use pinhole_store::{CheckpointResult, Run, RunResult};
 use serde_json::json;
 
@@ -57,8 +57,7 @@ impl Unit {
             accounts: results.iter().filter_map(|result| Some((name(result), account(result)?))).collect(),
             finished_at: self.now(),
         };
-        let envelope = sign(&statement.statement()?, self.app().signer()?)?.to_bytes()?;
-        let envelope = String::from_utf8(envelope).map_err(Error::internal)?;
+        let envelope = self.signed(&statement)?;
         let created_at = self.now();
         self.insert_run_result(&RunResult { run_id: run.id, envelope, created_at }).await
     }

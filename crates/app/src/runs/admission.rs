@@ -15,7 +15,7 @@ use serde_json::json;
 use url::Url;
 
 use super::view::view_of;
-use crate::{App, idempotency::Keyed, unit::Unit};
+use crate::{App, idempotency::Keyed, readiness::check_space, unit::Unit};
 
 /// When the sweeper queues a cell's job again if no worker has taken it.
 pub(crate) const FIRST_REQUEUE: Duration = Duration::from_secs(10);
@@ -56,7 +56,7 @@ pub(crate) async fn start_as(app: &App, actor: &Actor, command: StartScenarioRun
             let resolved = resolve(unit, command).await?;
             let document = ScenarioDocument::from_canonical(resolved.revision.canonical.as_bytes())?;
             check_hosts(&document, &resolved.environment)?;
-            check_space(unit, space)?;
+            check_space(unit.app().settings(), space)?;
             let call = match unit.keyed(command.idempotency_key.as_ref(), &resolved.pins).await? {
                 Keyed::First(call) => call,
                 Keyed::Replay(id) => {
@@ -67,7 +67,7 @@ pub(crate) async fn start_as(app: &App, actor: &Actor, command: StartScenarioRun
             };
             // A state rule, so a repeat still finds the run that was admitted before.
             if resolved.archived {
-                return Err(Error::conflict("archived", "the scenario is archived"));
+                return Err(Error::conflict("archived", "the scenario is archived: no run of it can be started"));
             }
             let project = resolved.project.id;
             let run = insert(unit, resolved.pins, &document, trigger).await?;
@@ -230,16 +230,4 @@ fn check_hosts(document: &ScenarioDocument, environment: &EnvironmentRevision) -
         }
     }
     Ok(())
-}
-
-fn check_space(unit: &Unit, space: &Result<Option<f64>>) -> Result<()> {
-    match space {
-        Ok(Some(percent)) if *percent < unit.app().settings().min_free_percent => {
-            Err(Error::unavailable("free_space", "the storage is almost full: nothing is admitted until there is room"))
-        }
-        Ok(_) => Ok(()),
-        Err(error) => {
-            Err(Error::unavailable("storage", "the storage cannot be looked at").with_source(error.to_string()))
-        }
-    }
 }

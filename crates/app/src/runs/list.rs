@@ -1,23 +1,21 @@
 //! Listing runs, filtered by grant.
 
 use pinhole_contract::{Cursor, ListScenarioRuns, RunList};
-use pinhole_core::{Actor, Authority, EnvironmentId, Error, Permission, ProjectId, Result, RunId};
+use pinhole_core::{Actor, Authority, EnvironmentId, Permission, ProjectId, Result, RunId};
 
 use super::view::view_of;
-use crate::{App, unit::Unit};
+use crate::{App, page, unit::Unit};
 
 pub(crate) async fn list(app: &App, actor: &Actor, command: ListScenarioRuns) -> Result<RunList> {
-    let before = command.cursor.as_ref().map(|cursor| cursor.as_str().parse::<RunId>()).transpose();
-    let before = before.map_err(|_| Error::invalid("cursor", "expected a cursor as an earlier page gave it"))?;
+    let before = page::position::<RunId>(command.cursor.as_ref())?;
     let command = &command;
     app.read(actor, "list_scenario_runs", move |unit, _| {
         Box::pin(async move {
             let project = unit.authorised_project(&command.project, Permission::Read).await?;
             let visible = visible_environments(unit, project.id).await?;
-            let limit = command.limit.get();
-            let mut found = unit.list_runs(project.id, visible.as_deref(), before, limit + 1).await?;
-            let more = found.len() > limit as usize;
-            found.truncate(limit as usize);
+            let limit = page::to_load(command.limit);
+            let mut found = unit.list_runs(project.id, visible.as_deref(), before, limit).await?;
+            let more = page::cut(&mut found, command.limit);
             let next_cursor = found.last().filter(|_| more).map(|run| Cursor::new(run.id.to_string()));
             let mut runs = Vec::with_capacity(found.len());
             for run in found {

@@ -5,18 +5,15 @@ use pinhole_core::{Actor, Error, Permission, ReceiptId, Result};
 use pinhole_store::{CheckpointResult, Receipt};
 
 use super::view::authorised;
-use crate::{App, artifacts::artifact_view, unit::Unit};
+use crate::{App, artifacts::artifact_view, page, unit::Unit};
 
 pub(crate) async fn result(app: &App, actor: &Actor, command: GetScenarioRunResult) -> Result<RunResultView> {
-    let offset = command.cursor.as_ref().map(|cursor| cursor.as_str().parse::<u32>()).transpose();
-    let offset = offset.map_err(|_| Error::invalid("cursor", "expected a cursor as an earlier page gave it"))?;
-    let (offset, limit) = (offset.unwrap_or(0), command.limit.get());
+    let offset = page::position::<u32>(command.cursor.as_ref())?.unwrap_or(0);
     app.read(actor, "get_scenario_run_result", move |unit, _| {
         Box::pin(async move {
             let run = authorised(unit, command.run_id, Permission::Read).await?;
-            let mut found = unit.checkpoint_results(run.id, offset, limit + 1).await?;
-            let more = found.len() > limit as usize;
-            found.truncate(limit as usize);
+            let mut found = unit.checkpoint_results(run.id, offset, page::to_load(command.limit)).await?;
+            let more = page::cut(&mut found, command.limit);
             let mut checkpoints = Vec::with_capacity(found.len());
             for result in found {
                 checkpoints.push(checkpoint_view(unit, result).await?);
@@ -35,7 +32,7 @@ pub(crate) async fn result(app: &App, actor: &Actor, command: GetScenarioRunResu
                 verdict: run.verdict,
                 pins: run.pins,
                 checkpoints,
-                next_cursor: more.then(|| Cursor::new((offset + limit).to_string())),
+                next_cursor: more.then(|| Cursor::new((offset + command.limit.get()).to_string())),
                 evidence,
                 statement: statement.map(|text| serde_json::from_str(&text)).transpose().map_err(Error::internal)?,
             })
