@@ -22,8 +22,6 @@ use crate::{
     tab::Tab,
 };
 
-/// How long a step may take unless the plan says otherwise.
-pub const STEP_DEADLINE: Duration = Duration::from_secs(30);
 /// Bytes of all pictures of a cell together.
 const MAX_PICTURE_BYTES: usize = 512 * 1024 * 1024;
 
@@ -40,7 +38,7 @@ pub struct CellPlan<'a> {
     pub allowed_hosts: &'a [HostPort],
     /// How long the whole cell may take.
     pub deadline: Duration,
-    /// How long one step may take; [`STEP_DEADLINE`] is the usual value.
+    /// How long one step may take.
     pub step_deadline: Duration,
     /// File digests of the pinned baselines' pictures: one look is enough for a picture that is equal.
     pub known_pictures: &'a BTreeMap<Slug, Sha256Digest>,

@@ -13,7 +13,7 @@ use pinhole_core::{Profile, RenderFacts, SandboxFacts, Sha256Digest};
 use crate::error::BrowserError;
 
 /// Version of the settling and freezing rules; a change makes pictures incomparable with earlier ones.
-pub const STABILISER: u32 = 1;
+const STABILISER: u32 = 1;
 
 /// What a started browser is.
 #[derive(Clone, Debug, PartialEq, Eq)]

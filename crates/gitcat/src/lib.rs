@@ -19,9 +19,7 @@ mod wire;
 
 pub use local::{checkout, create};
 pub use sign::CommitKey;
-pub use wire::{
-    Author, CommitId, Credentials, Draft, FailureKind, GitAnswer, GitRequest, Marker, Operation, PushOutcome,
-};
+pub use wire::{Author, CommitId, Draft, FailureKind, GitAnswer, GitRequest, Marker, Operation, PushOutcome};
 
 use failure::Failure;
 use remote::Remote;

@@ -11,8 +11,6 @@ use serde::{Deserialize, Serialize};
 pub struct GitRequest {
     /// An absolute path, or a `file:`, `https:` or `ssh:` URL without credentials.
     pub url: String,
-    /// How to sign in.
-    pub credentials: Credentials,
     /// The branch, without `refs/heads/`.
     pub branch: LineName,
     /// Folder of a bare repository for the objects on their way; made when it is missing. It may be deleted between
@@ -20,14 +18,6 @@ pub struct GitRequest {
     pub scratch: PathBuf,
     /// What to do.
     pub operation: Operation,
-}
-
-/// How to sign in at the remote.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Credentials {
-    /// Not at all: local paths.
-    None,
 }
 
 /// What to do.

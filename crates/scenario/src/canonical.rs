@@ -43,17 +43,12 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The cells of a run whose environment declares no profile of its own.
-    pub fn cells(&self) -> Result<Vec<Cell>> {
-        self.cells_over(&Profile::default())
-    }
-
     /// The cells of a run, one for each row of the matrix, or one named `default`.
     ///
     /// # Errors
-    /// `invalid_arguments` when a profile over `base` breaks a bound; the field names row and member.
-    pub fn cells_over(&self, base: &Profile) -> Result<Vec<Cell>> {
-        let base = base.clone().with(&self.profile);
+    /// `invalid_arguments` when a profile breaks a bound; the field names row and member.
+    pub fn cells(&self) -> Result<Vec<Cell>> {
+        let base = Profile::default().with(&self.profile);
         base.check().map_err(|error| error.within("profile"))?;
         if self.matrix.is_empty() {
             return Ok(vec![Cell { name: "default".parse()?, profile: base }]);

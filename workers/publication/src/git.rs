@@ -6,7 +6,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use pinhole_app::PublicationWork;
 use pinhole_core::{Result, Sha256Digest};
 use pinhole_gitcat::{
-    Author, CommitId, Credentials, Draft, FailureKind, GitAnswer, GitRequest, Marker, Operation, PushOutcome,
+    Author, CommitId, Draft, FailureKind, GitAnswer, GitRequest, Marker, Operation, PushOutcome,
 };
 
 use crate::{PublicationSettings, child::ask, helper::HelperRequest, scratch::Scratch};
@@ -99,7 +99,6 @@ impl<'a> Git<'a> {
         let commit_key = matches!(operation, Operation::Commit(_)).then(|| self.settings.commit_key.clone());
         let git = GitRequest {
             url: self.work.remote_url.clone(),
-            credentials: Credentials::None,
             branch: self.work.branch.clone(),
             scratch,
             operation,

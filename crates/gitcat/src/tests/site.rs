@@ -19,7 +19,7 @@ use ed25519_dalek::{SigningKey, pkcs8::EncodePrivateKey as _};
 use pinhole_core::{PublicationId, Sha256Digest};
 use tempfile::TempDir;
 
-use crate::{Author, CommitId, CommitKey, Credentials, Draft, GitAnswer, GitRequest, Operation, PushOutcome, run};
+use crate::{Author, CommitId, CommitKey, Draft, GitAnswer, GitRequest, Operation, PushOutcome, run};
 
 pub(super) const MARKER: &str = "publications/pub_0198c1aa000070000000000000000001.json";
 
@@ -61,7 +61,6 @@ impl Site {
     pub(super) fn request(&self, operation: Operation) -> GitRequest {
         GitRequest {
             url: self.url.clone(),
-            credentials: Credentials::None,
             branch: "main".parse().unwrap(),
             scratch: self.folder.path().join("scratch.git"),
             operation,
