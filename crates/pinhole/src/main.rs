@@ -3,6 +3,7 @@
 mod admin;
 mod demo;
 mod exit;
+mod file;
 mod node;
 mod serve;
 mod try_page;

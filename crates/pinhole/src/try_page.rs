@@ -15,13 +15,12 @@ use url::Url;
 
 use crate::{
     exit::{Exit, say},
+    file,
     node::Node,
 };
 
 /// Between two looks at a run that goes on.
 const LOOK: Duration = Duration::from_millis(25);
-/// Greatest size of a scenario file in bytes.
-const MAX_SCENARIO: u64 = 256 << 10;
 
 /// Capture one page or scenario without a server, and compare it with the last time.
 ///
@@ -85,15 +84,12 @@ impl Try {
 }
 
 fn read_scenario(file: &Path) -> Result<Scenario> {
-    let name = file.display().to_string();
-    let unreadable = |e: std::io::Error| Error::invalid(&name, format!("cannot be read: {e}"));
-    if std::fs::metadata(file).map_err(unreadable)?.len() > MAX_SCENARIO {
-        return Err(Error::too_large(name, MAX_SCENARIO));
-    }
-    let text = std::fs::read_to_string(file).map_err(unreadable)?;
+    let wrong = |why: String| Error::invalid(file.display().to_string(), why);
+    let text = String::from_utf8(file::read(file, pinhole_scenario::MAX_BYTES as u64)?);
+    let text = text.map_err(|_| wrong("expected UTF-8".into()))?;
     let json = file.extension().is_some_and(|extension| extension == "json");
     let format = if json { Format::Json } else { Format::Yaml };
-    pinhole_scenario::parse(&text, format).map_err(|problems| Error::invalid(name, problems.to_string()))
+    pinhole_scenario::parse(&text, format).map_err(|problems| wrong(problems.to_string()))
 }
 
 /// The same page or scenario file has the same name each time, whatever else is in the directory.
@@ -193,12 +189,6 @@ pub(crate) fn tell_regions(checkpoint: &CheckpointView) {
 
 async fn export(app: &App, artifact: &ArtifactView, path: &Path) -> Result<String> {
     let bytes = app.try_artifact(artifact.id).await?;
-    let failed = |e: std::io::Error| {
-        Error::unavailable("pictures", format!("{} cannot be written", path.display())).with_source(e)
-    };
-    if let Some(directory) = path.parent() {
-        std::fs::create_dir_all(directory).map_err(failed)?;
-    }
-    std::fs::write(path, bytes).map_err(failed)?;
+    file::write(path, &bytes)?;
     Ok(path.display().to_string())
 }

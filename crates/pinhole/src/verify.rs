@@ -9,7 +9,10 @@ use clap::{Args, Subcommand};
 use pinhole_core::{Error, Result};
 use pinhole_receipt::{Predicate as _, TrustedKeys, VerifyError, read_tree, verify_catalog, verify_receipt};
 
-use crate::exit::{Exit, say};
+use crate::{
+    exit::{Exit, say},
+    file,
+};
 
 /// Greatest size of a file that is read whole.
 const MAX_BYTES: u64 = 256 << 20;
@@ -101,10 +104,5 @@ fn trusted(path: &Path) -> Result<TrustedKeys> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
-    let name = path.display().to_string();
-    let unreadable = |e: std::io::Error| Error::invalid(&name, format!("cannot be read: {e}"));
-    if std::fs::metadata(path).map_err(unreadable)?.len() > MAX_BYTES {
-        return Err(Error::too_large(name, MAX_BYTES));
-    }
-    std::fs::read(path).map_err(unreadable)
+    file::read(path, MAX_BYTES)
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::{api::Api, site::DemoSite};
-use crate::{exit::say, try_page::tell_regions, verify};
+use crate::{exit::say, file::write, try_page::tell_regions, verify};
 
 /// How long a run or a publication may take.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -249,11 +249,6 @@ async fn wait(api: &Api, path: &str, done: impl Fn(&Value) -> bool) -> Result<Va
         }
         sleep(LOOK).await;
     }
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    std::fs::write(path, bytes)
-        .map_err(|e| Error::unavailable("file", format!("{} cannot be written", path.display())).with_source(e))
 }
 
 /// Flips one bit in the middle of a file.

@@ -1,0 +1,30 @@
+//! Files that people name on the command line: read within a bound, written with an error that names them.
+
+use std::path::Path;
+
+use pinhole_core::{Error, Result};
+
+/// Reads a file of at most `max_bytes`.
+///
+/// # Errors
+/// `invalid_arguments` when it cannot be read, `limit_exceeded` when it is larger.
+pub(crate) fn read(path: &Path, max_bytes: u64) -> Result<Vec<u8>> {
+    let name = path.display().to_string();
+    let unreadable = |e: std::io::Error| Error::invalid(&name, format!("cannot be read: {e}"));
+    if std::fs::metadata(path).map_err(unreadable)?.len() > max_bytes {
+        return Err(Error::too_large(name, max_bytes));
+    }
+    std::fs::read(path).map_err(unreadable)
+}
+
+/// Writes a file, with the folders on the way to it.
+///
+/// # Errors
+/// `provider_unavailable` when it cannot be written.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    folder.and_then(|()| std::fs::write(path, bytes)).map_err(|error| {
+        let message = format!("{} cannot be written: check its folder and the free space", path.display());
+        Error::unavailable("file", message).with_source(error)
+    })
+}
