@@ -139,7 +139,8 @@ impl Config {
         let mut mistakes = Vec::new();
         if !self.listen.ip().is_loopback() {
             mistakes.push(format!(
-                "listen: {} is not a loopback address, and neither TLS nor a proxy that brings it is configured",
+                "listen: {} is not a loopback address, and the server speaks plain HTTP: listen on 127.0.0.1 and put a TLS \
+                 proxy in front of it",
                 self.listen
             ));
         }
