@@ -15,6 +15,8 @@ use crate::{row::Row, value::Value};
 
 /// How long a connection is waited for before the caller is told to try again.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a PostgreSQL transaction may wait for its process between two statements.
+const IDLE_IN_TRANSACTION: &str = "10s";
 
 /// A database: SQLite for one machine, PostgreSQL beyond.
 #[derive(Clone)]
@@ -78,6 +80,8 @@ impl Store {
         } else if url.starts_with("postgres:") || url.starts_with("postgresql:") {
             let options = PgConnectOptions::from_str(url)
                 .map_err(|e| Error::invalid("database_url", "expected postgres://USER@HOST/DATABASE").with_source(e))?
+                // A process that was stopped within a transaction would otherwise keep its locks for ever.
+                .options([("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION)])
                 .disable_statement_logging();
             let pool = PgPoolOptions::new().max_connections(16).acquire_timeout(ACQUIRE_TIMEOUT);
             Backend::Postgres(pool.connect_with(options).await.map_err(unreachable)?)
