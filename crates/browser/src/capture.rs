@@ -24,6 +24,9 @@ use crate::{
 /// How long a page may take to settle and to hold still, beside the step's own deadline.
 const BUDGET: Duration = Duration::from_secs(10);
 
+/// How long a picture of a document that was left may still come.
+const LAST_PICTURE: Duration = Duration::from_millis(500);
+
 /// A picture with what the worker knows about it.
 #[derive(Clone, Debug)]
 pub struct CapturedCheckpoint {
@@ -111,6 +114,9 @@ pub(crate) async fn capture(
     let until = started + BUDGET.min(remaining(deadline).mul_f64(0.6));
     let (settled, look, pictures) = still_look(tab, plan, capture, until, deadline).await?;
     tab.tell("thaw");
+    if !settled.left.is_empty() {
+        tab.watch.note(&format!("not settled when pictured: {}", settled.left.join("; ")));
+    }
     let settled_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let not_evidence = doubts(tab, capture, &settled, &look);
     let origin = look.frame.clip.map_or(look.frozen.scroll, |[x, y, ..]| [f64::from(x), f64::from(y)]);
@@ -174,24 +180,43 @@ async fn still_look(
         };
         pictures += 1;
         if look.moved.is_none() {
-            let second = picture::take(tab, &look.frame, remaining(deadline)).await?;
-            pictures += 1;
-            look.after = match tab.ask("state", &[], remaining(deadline)).await {
-                Ok(after) => after,
-                Err(AskError::Navigated) => Value::Null,
-                Err(error) => return Err(error.into()),
+            look.moved = match prove(tab, &mut look, deadline).await {
+                Ok(moved) => moved,
+                Err(Lost::Navigated) if Instant::now() < until => {
+                    settled = settle(tab, ready, Care::Full, until).await?;
+                    continue;
+                }
+                Err(Lost::Navigated) => Some("the page went to another document".into()),
+                Err(Lost::Fault(fault)) => return Err(fault),
             };
-            look.moved = difference(&look.frozen.state, &look.after);
-            look.moved = look.moved.or_else(|| under_way(&look.after));
-            if look.moved.is_none() && second != look.png {
-                look.moved = Some("the picture, with an equal document: a canvas, a video or a script".into());
-            }
+            pictures += 1;
         }
         if look.moved.is_none() || Instant::now() + pause >= until {
             return Ok((settled, look, pictures));
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(Duration::from_secs(1));
+    }
+}
+
+/// Takes the look's picture a second time, and the state after it; gives what moved, if anything.
+async fn prove(tab: &Tab, look: &mut Look, deadline: Instant) -> Result<Option<String>, Lost> {
+    let second = take(tab, &look.frame, deadline).await?;
+    look.after = tab.ask("state", &[], remaining(deadline)).await?;
+    let moved = difference(&look.frozen.state, &look.after).or_else(|| under_way(&look.after));
+    let repainted = || "the picture, with an equal document: a canvas, a video or a script".to_owned();
+    Ok(moved.or_else(|| (second != look.png).then(repainted)))
+}
+
+/// Takes a picture of the shown document. Chromium may never answer when the page goes to another one meanwhile.
+async fn take(tab: &Tab, frame: &Frame, deadline: Instant) -> Result<Vec<u8>, Lost> {
+    let left = async {
+        tab.watch.left_document().await;
+        tokio::time::sleep(LAST_PICTURE).await;
+    };
+    tokio::select! {
+        png = picture::take(tab, frame, remaining(deadline)) => Ok(png?),
+        () = left => Err(Lost::Navigated),
     }
 }
 
@@ -214,7 +239,7 @@ async fn look(tab: &Tab, plan: &CellPlan<'_>, capture: &Capture, deadline: Insta
     };
     let frame = framing(plan, capture, &frozen)?;
     let waiting = tab.watch.network().part.map(|url| format!("{url} was still loading"));
-    let png = picture::take(tab, &frame, remaining(deadline)).await?;
+    let png = take(tab, &frame, deadline).await?;
     let after: Value = tab.ask("state", &[], remaining(deadline)).await?;
     let moved = difference(&frozen.state, &after).or(waiting).or_else(|| under_way(&after));
     Ok(Look { frame, frozen, png, after, moved })

@@ -134,6 +134,12 @@ impl Watch {
         self.until(|state| state.loaded && !state.loading && state.has_come(loader)).await;
     }
 
+    /// Returns once another document is shown than now.
+    pub(crate) async fn left_document(&self) {
+        let shown = self.state().loader.clone();
+        self.until(|state| state.loader != shown).await;
+    }
+
     async fn until(&self, holds: impl Fn(&State) -> bool) {
         loop {
             let changed = self.changed.notified();

@@ -1,6 +1,6 @@
 //! Pages and servers that could pass something half for something whole.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pinhole_core::NotEvidence;
 use pinhole_testkit::Behaviour;
@@ -78,5 +78,24 @@ async fn half_a_character_loses_no_message() {
     let [failed] = &outcome.failed_assertions[..] else { panic!("{:?}", outcome.failed_assertions) };
     assert_eq!(failed.step, 3);
     assert!(failed.message.contains("Cut"), "{}", failed.message);
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_page_that_leaves_while_it_is_pictured_is_followed() {
+    let browser = browser().await;
+    for after in (60..300).step_by(30) {
+        let page =
+            Page::new(&format!("<p>First<script>setTimeout(()=>location.replace('/next.html'),{after})</script>"));
+        page.site.set_override("/next.html", "<!doctype html><body style='background:linear-gradient(red,blue)'>");
+        let started = Instant::now();
+        let checkpoint = only(Run::new(&page.site, WHOLE_PAGE).on(&browser).await);
+        // A slow machine may come later than the redirect; what counts is that one document was pictured, and soon.
+        let path = checkpoint.url.trim_start_matches(&page.site.origin()).to_owned();
+        let expected =
+            if path == "/" { vec![] } else { vec![NotEvidence::WrongLocation { url: checkpoint.url.clone() }] };
+        assert_eq!(checkpoint.not_evidence, expected, "{after} ms");
+        assert!(started.elapsed() < Duration::from_secs(10), "{after} ms: {:?}", started.elapsed());
+    }
     browser.close().await;
 }
