@@ -68,10 +68,7 @@ impl Default for RunnerSettings {
 /// long has to do so on a blocking thread. After `stop` no job is begun, and running handlers have `settings.grace` to
 /// end. When the future is dropped instead, they are dropped too. The job of a process that died is delivered again
 /// within 20 s, if another runner of the queue is alive.
-///
-/// # Errors
-/// None at present.
-pub async fn run<J, F, Fut>(store: &Store, settings: RunnerSettings, stop: CancellationToken, handler: F) -> Result<()>
+pub async fn run<J, F, Fut>(store: &Store, settings: RunnerSettings, stop: CancellationToken, handler: F)
 where
     J: Job,
     F: Fn(J) -> Fut + Send + Sync + 'static,
@@ -114,7 +111,6 @@ where
         pause = (pause * 2).min(RESTART_LAST);
     };
     end_handlers(&handlers, deadline).await;
-    Ok(())
 }
 
 /// Waits for handlers that no worker waits for any more, and drops those that run beyond `deadline`.

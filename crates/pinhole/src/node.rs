@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use pinhole_app::Settings;
+use pinhole_app::{App, Settings};
 use pinhole_core::{Error, Result};
 use pinhole_runtime::{Children, Config, Installation, WorkerProgram, registrar, sweeper};
 use pinhole_worker_publication::PublicationSettings;
@@ -39,9 +39,9 @@ impl Node {
             scratch: installation.data.git(),
             deadline: GIT_DEADLINE,
         };
-        tasks.spawn(logged("registrar", registrar(app.clone(), stop.clone())));
+        tasks.spawn(registrar(app.clone(), stop.clone()));
         tasks.spawn(sweeper(app.clone(), stop.clone()));
-        tasks.spawn(logged("publication", pinhole_worker_publication::run(app.clone(), publication, stop.clone())));
+        tasks.spawn(publisher(app.clone(), publication, stop.clone()));
         Ok(Self { installation, stop, tasks, children })
     }
 
@@ -55,8 +55,8 @@ impl Node {
     }
 }
 
-async fn logged(name: &'static str, work: impl Future<Output = Result<()>>) {
-    if let Err(error) = work.await {
-        tracing::error!(?error, name, "a background task ended");
+async fn publisher(app: App, settings: PublicationSettings, stop: CancellationToken) {
+    if let Err(error) = pinhole_worker_publication::run(app, settings, stop).await {
+        tracing::error!(?error, "nothing is published until the next start");
     }
 }

@@ -32,20 +32,23 @@ impl Serve {
         }
         let stop = CancellationToken::new();
         stop_on_signal(stop.clone()).map_err(Error::internal)?;
+        config.check()?;
+        // First, so that an address that another server has costs neither a migration nor workers.
+        let listener = listen(&config).await?;
         let node = Node::start(&config, self.migrate).await?;
-        let served = serve(&node, &config, stop).await;
+        let served = serve(&node, &config, listener, stop).await;
         node.stop().await;
         served.map(|()| Exit::Success)
     }
 }
 
 /// Listens and answers until `stop`.
-pub(crate) async fn serve(node: &Node, config: &Config, stop: CancellationToken) -> Result<()> {
-    let listener = listen(config).await?;
+async fn serve(node: &Node, config: &Config, listener: TcpListener, stop: CancellationToken) -> Result<()> {
     let settings = settings(node, config)?;
     let router = pinhole_server::router(node.installation.app.clone(), settings);
     tracing::info!(address = %config.listen, "listening");
-    pinhole_server::serve(listener, router, stop).await
+    pinhole_server::serve(listener, router, stop).await;
+    Ok(())
 }
 
 pub(crate) async fn listen(config: &Config) -> Result<TcpListener> {

@@ -3,7 +3,6 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use pinhole_app::App;
-use pinhole_core::Result;
 use pinhole_jobs::{RegisterJob, RunnerSettings};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
@@ -14,10 +13,7 @@ const SWEEP: Duration = Duration::from_secs(2);
 const REMOVE_EVERY: u32 = 150;
 
 /// Registers submissions until `stop`, as many at a time as there are cores; decoding is what costs.
-///
-/// # Errors
-/// Those of the job runner.
-pub async fn registrar(app: App, stop: CancellationToken) -> Result<()> {
+pub async fn registrar(app: App, stop: CancellationToken) {
     let concurrency = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let wake = Some(app.wake().receiver());
     let settings = RunnerSettings { concurrency, wake, ..RunnerSettings::default() };
@@ -26,7 +22,7 @@ pub async fn registrar(app: App, stop: CancellationToken) -> Result<()> {
         let app = app.clone();
         async move { app.register(job.cell, job.attempt).await }
     })
-    .await
+    .await;
 }
 
 /// Sweeps until `stop`. An error is logged, and the next sweep goes on.

@@ -8,7 +8,6 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
-use pinhole_core::Result;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::Semaphore,
@@ -27,11 +26,8 @@ const MAX_HEAD_BYTES: usize = 64 * 1024;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves `router` on `listener` until `stop` is cancelled. Then no connection is taken any more, running calls get
-/// 10 seconds to end, and what is left is cut off.
-///
-/// # Errors
-/// None today: a connection that fails is that client's affair.
-pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) -> Result<()> {
+/// 10 seconds to end, and what is left is cut off. A connection that fails is that client's affair.
+pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) {
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let (connections, cut_off) = (TaskTracker::new(), CancellationToken::new());
     loop {
@@ -57,7 +53,6 @@ pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToke
         cut_off.cancel();
         connections.wait().await;
     }
-    Ok(())
 }
 
 /// The next connection, once there is room for it.

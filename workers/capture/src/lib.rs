@@ -66,7 +66,7 @@ pub async fn run(app: App, config: &WorkerConfig, stop: CancellationToken) -> Re
         move |job: CaptureJob| capture(app.clone(), Arc::clone(&lanes), job, fault)
     };
     let listening = pinhole_jobs::listen(&store, &wake, stop.clone());
-    let (ran, ()) = tokio::join!(pinhole_jobs::run(&store, runner, stop.clone(), handler), listening);
+    tokio::join!(pinhole_jobs::run(&store, runner, stop.clone(), handler), listening);
     lanes.close().await;
-    ran
+    Ok(())
 }

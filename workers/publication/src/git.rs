@@ -5,9 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use pinhole_app::PublicationWork;
 use pinhole_core::{Result, Sha256Digest};
-use pinhole_gitcat::{
-    Author, CommitId, Draft, FailureKind, GitAnswer, GitRequest, Marker, Operation, PushOutcome,
-};
+use pinhole_gitcat::{Author, CommitId, Draft, FailureKind, GitAnswer, GitRequest, Marker, Operation, PushOutcome};
 
 use crate::{PublicationSettings, child::ask, helper::HelperRequest, scratch::Scratch};
 
@@ -97,12 +95,8 @@ impl<'a> Git<'a> {
 
     async fn ask(&self, operation: Operation, scratch: PathBuf) -> Result<GitAnswer, GitFailure> {
         let commit_key = matches!(operation, Operation::Commit(_)).then(|| self.settings.commit_key.clone());
-        let git = GitRequest {
-            url: self.work.remote_url.clone(),
-            branch: self.work.branch.clone(),
-            scratch,
-            operation,
-        };
+        let git =
+            GitRequest { url: self.work.remote_url.clone(), branch: self.work.branch.clone(), scratch, operation };
         let deadline_ms = u64::try_from(self.settings.deadline.as_millis()).unwrap_or(u64::MAX);
         match ask(self.settings, &HelperRequest { commit_key, deadline_ms, git }).await {
             // A configuration may be put right meanwhile, and every try has a scratch repository of its own.

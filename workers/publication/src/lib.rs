@@ -52,5 +52,6 @@ pub async fn run(app: App, settings: PublicationSettings, stop: CancellationToke
         let (app, settings) = (app.clone(), settings.clone());
         async move { publish(&app, &settings, job.publication).await }
     };
-    pinhole_jobs::run(&store, runner, stop, handler).await
+    pinhole_jobs::run(&store, runner, stop, handler).await;
+    Ok(())
 }

@@ -111,7 +111,7 @@ pub(crate) fn number_of(job: &CaptureJob) -> u128 {
 /// A runner in a task of its own.
 pub(crate) struct Running {
     pub(crate) stop: CancellationToken,
-    pub(crate) task: JoinHandle<Result<()>>,
+    pub(crate) task: JoinHandle<()>,
 }
 
 impl Running {
@@ -123,13 +123,13 @@ impl Running {
         let stop = CancellationToken::new();
         let (store, stopped) = (store.clone(), stop.clone());
         let task = tokio::spawn(async move {
-            run(&store, settings, stopped, move |job: CaptureJob| handler(number_of(&job))).await
+            run(&store, settings, stopped, move |job: CaptureJob| handler(number_of(&job))).await;
         });
         Self { stop, task }
     }
 
     pub(crate) async fn finish(self) {
         self.stop.cancel();
-        tokio::time::timeout(DEADLINE, self.task).await.expect("the runner stops").unwrap().unwrap();
+        tokio::time::timeout(DEADLINE, self.task).await.expect("the runner stops").unwrap();
     }
 }

@@ -94,9 +94,9 @@ impl Demo {
         let server = tokio::spawn(pinhole_server::serve(listener, router, stop.clone()));
         let told = self.tell(&node, &site, address, directory, &repository, &stop).await;
         stop.cancel();
-        let served = server.await.map_err(Error::internal)?;
+        server.await.map_err(Error::internal)?;
         node.stop().await;
-        told.and(served)
+        told
     }
 
     async fn tell(

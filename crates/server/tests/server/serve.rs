@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::world::World;
 
-async fn started(world: &World) -> (SocketAddr, CancellationToken, JoinHandle<pinhole_core::Result<()>>) {
+async fn started(world: &World) -> (SocketAddr, CancellationToken, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
     let running = tokio::spawn(serve(listener, world.router.clone(), stop.clone()));
@@ -29,7 +29,7 @@ async fn an_idle_connection_does_not_hold_up_the_end() {
     client.read_exact(&mut answer).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 200");
     stop.cancel();
-    tokio::time::timeout(Duration::from_secs(5), running).await.expect("it ends at once").unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(5), running).await.expect("it ends at once").unwrap();
     assert!(TcpStream::connect(address).await.is_err(), "nobody listens any more");
 }
 
@@ -45,5 +45,5 @@ async fn a_head_without_end_is_refused() {
     let _ = client.read_to_end(&mut answer).await;
     assert!(!answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
     stop.cancel();
-    running.await.unwrap().unwrap();
+    running.await.unwrap();
 }
