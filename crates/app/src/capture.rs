@@ -14,7 +14,7 @@ use pinhole_scenario::Scenario;
 use pinhole_store::{Cell, Run};
 use url::Url;
 
-use crate::{App, registrar::baseline_receipt, unit::Unit};
+use crate::{App, projects::allowed_hosts, registrar::baseline_receipt, unit::Unit};
 
 /// How often a cell is tried at most.
 pub(crate) const MAX_ATTEMPTS: u32 = 3;
@@ -47,8 +47,8 @@ pub struct Claim {
     pub profile: Profile,
     /// Where relative URLs start.
     pub base_url: Url,
-    /// Further hosts that may be navigated to.
-    pub allowed_hosts: Vec<String>,
+    /// Further hosts that may be navigated to, each with its port.
+    pub allowed_hosts: Vec<(String, u16)>,
     /// SHA-256 of the pinned pictures' files by checkpoint: an equal file needs no second look.
     pub known_pictures: BTreeMap<Slug, Sha256Digest>,
 }
@@ -195,7 +195,7 @@ async fn claim(unit: &mut Unit, cell: Cell, token: ClaimToken, run: Run) -> Resu
         profile_name: cell.name,
         profile: cell.profile,
         base_url: Url::parse(&pins.base_url).map_err(Error::internal)?,
-        allowed_hosts: document.allowed_hosts,
+        allowed_hosts: allowed_hosts(&document),
         known_pictures,
     })
 }

@@ -172,6 +172,16 @@ fn check(document: &EnvironmentDocument) -> Result<()> {
     Ok(())
 }
 
+/// The hosts that a scenario may navigate to besides the base URL's own, each with its port: an entry without one stands
+/// for the ports of http and https.
+pub(crate) fn allowed_hosts(document: &EnvironmentDocument) -> Vec<(String, u16)> {
+    let parse = |entry: &String| match entry.rsplit_once(':').map(|(host, port)| (host, port.parse())) {
+        Some((host, Ok(port))) => vec![(host.to_owned(), port)],
+        _ => vec![(entry.clone(), 80), (entry.clone(), 443)],
+    };
+    document.allowed_hosts.iter().flat_map(parse).collect()
+}
+
 fn project_view(project: Project) -> ProjectView {
     let Project { id, slug, title, created_by: _, created_at } = project;
     ProjectView { id, slug, title, created_at, replayed: false }

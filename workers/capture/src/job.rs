@@ -97,13 +97,8 @@ fn plan<'a>(app: &App, claim: &'a Claim, allowed_hosts: &'a [HostPort]) -> CellP
     }
 }
 
-/// `HOST:PORT`, or `HOST` on the ports of http and https.
 fn allowed_hosts(claim: &Claim) -> Vec<HostPort> {
-    let parse = |host: &String| match host.rsplit_once(':').map(|(name, port)| (name, port.parse())) {
-        Some((name, Ok(port))) => vec![HostPort { host: name.into(), port }],
-        _ => [80, 443].map(|port| HostPort { host: host.clone(), port }).to_vec(),
-    };
-    claim.allowed_hosts.iter().flat_map(parse).collect()
+    claim.allowed_hosts.iter().map(|(host, port)| HostPort { host: host.clone(), port: *port }).collect()
 }
 
 async fn stage(

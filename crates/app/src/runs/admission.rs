@@ -15,7 +15,7 @@ use serde_json::json;
 use url::Url;
 
 use super::view::view_of;
-use crate::{App, idempotency::Keyed, readiness::check_space, unit::Unit};
+use crate::{App, idempotency::Keyed, projects::allowed_hosts, readiness::check_space, unit::Unit};
 
 /// When the sweeper queues a cell's job again if no worker has taken it.
 pub(crate) const FIRST_REQUEUE: Duration = Duration::from_secs(10);
@@ -217,14 +217,13 @@ async fn resolve_line(
 fn check_hosts(document: &ScenarioDocument, environment: &EnvironmentRevision) -> Result<()> {
     let environment: EnvironmentDocument = serde_json::from_str(&environment.document).map_err(Error::internal)?;
     let base = Url::parse(&environment.base_url).map_err(Error::internal)?;
+    let allowed = allowed_hosts(&environment);
     for (index, step) in document.steps.iter().enumerate() {
         let pinhole_scenario::Step::Navigate(target) = step else { continue };
         let url = target.resolve(&base)?;
         let host = url.host_str().unwrap_or_default();
         let port = url.port_or_known_default().unwrap_or_default();
-        let with_port = format!("{host}:{port}");
-        let listed = |allowed: &String| *allowed == with_port || (allowed == host && matches!(port, 80 | 443));
-        if url.origin() != base.origin() && !environment.allowed_hosts.iter().any(listed) {
+        if url.origin() != base.origin() && !allowed.contains(&(host.to_owned(), port)) {
             let reason = format!("steps[{index}].navigate: {host} is not among the environment's allowed hosts");
             return Err(Error::conflict("host_not_allowed", reason));
         }
