@@ -65,6 +65,9 @@ impl Try {
         if !matches!(self.url.scheme(), "http" | "https") || self.url.host_str().is_none() {
             return Err(Error::invalid("URL", "expected an http or https address"));
         }
+        if !self.url.username().is_empty() || self.url.password().is_some() {
+            return Err(Error::invalid("URL", "expected no user and password: the address is kept in receipts"));
+        }
         let mut base = self.url.clone();
         base.set_fragment(None);
         base.set_query(None);
@@ -191,4 +194,22 @@ async fn export(app: &App, artifact: &ArtifactView, path: &Path) -> Result<Strin
     let bytes = app.try_artifact(artifact.id).await?;
     file::write(path, &bytes)?;
     Ok(path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(url: &str) -> Result<TryRun> {
+        let url = url.parse().unwrap();
+        Try { url, scenario: None, data_dir: ".pinhole".into(), browser: None }.target()
+    }
+
+    #[test]
+    fn an_address_is_a_page_of_the_web_and_holds_no_secret() {
+        assert_eq!(target("http://h/a?b#c").unwrap().base_url.as_str(), "http://h/");
+        for wrong in ["file:///etc/passwd", "http://user:word@h/", "http://user@h/", "data:text/html,x"] {
+            assert!(target(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! The configuration: one TOML file, then environment variables, then the command line. Every mistake is told at once.
 
 use std::{
+    fs::File,
+    io::Read as _,
     net::SocketAddr,
     path::{Path, PathBuf},
 };
@@ -123,11 +125,12 @@ impl Config {
     fn read(path: &Path) -> Result<Self> {
         let name = path.display().to_string();
         let unreadable = |e: std::io::Error| Error::invalid(&name, format!("cannot be read: {e}"));
-        let size = std::fs::metadata(path).map_err(unreadable)?.len();
-        if size > MAX_BYTES {
+        // Counted while it is read: a device or a pipe says nothing of its size.
+        let mut text = String::new();
+        File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text)).map_err(unreadable)?;
+        if text.len() as u64 > MAX_BYTES {
             return Err(Error::too_large(name, MAX_BYTES));
         }
-        let text = std::fs::read_to_string(path).map_err(unreadable)?;
         toml::from_str(&text).map_err(|e| Error::invalid(&name, e.to_string().trim().to_owned()))
     }
 

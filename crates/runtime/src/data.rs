@@ -40,6 +40,11 @@ impl DataDir {
         &self.0
     }
 
+    /// The key that signs receipts, decisions and catalog revisions.
+    pub fn statement_key(&self) -> PathBuf {
+        self.keys().join("statement.pem")
+    }
+
     /// The key that signs Git commits.
     pub fn commit_key(&self) -> PathBuf {
         self.keys().join("commit.pem")
@@ -68,8 +73,15 @@ fn make_private(path: &Path) -> Result<()> {
     match DirBuilder::new().mode(0o700).recursive(false).create(path) {
         Ok(()) => Ok(()),
         Err(e) if e.kind() == ErrorKind::AlreadyExists => {
-            let mode = std::fs::metadata(path).map_err(|e| wrong(e.to_string()))?.permissions().mode();
-            if mode & 0o077 == 0 { Ok(()) } else { Err(wrong("others can look into it: run chmod 700 on it".into())) }
+            let found = std::fs::metadata(path).map_err(|e| wrong(e.to_string()))?;
+            if !found.is_dir() {
+                return Err(wrong("is not a directory".into()));
+            }
+            if found.permissions().mode() & 0o077 == 0 {
+                Ok(())
+            } else {
+                Err(wrong("others can look into it: run chmod 700 on it".into()))
+            }
         }
         Err(e) if e.kind() == ErrorKind::NotFound => Err(wrong("its parent does not exist".into())),
         Err(e) => Err(wrong(e.to_string())),
@@ -93,11 +105,15 @@ impl Installation {
     ///
     /// # Errors
     /// `invalid_arguments` for the configuration, `provider_unavailable` when the database is away, `conflict` when its
-    /// schema is not at this version.
+    /// schema is not at this version or the key that signed its receipts is gone.
     pub async fn open(config: &Config, settings: Settings, migrate: bool) -> Result<Self> {
         let data = DataDir::open(&config.data_dir)?;
         let ids: Arc<dyn Ids> = Arc::new(RandomIds);
-        let statement = SigningKey::load_or_create(&data.keys().join("statement.pem"), &*ids)?;
+        let database_url = config.database_url.clone().unwrap_or_else(|| data.database_url());
+        if !data.statement_key().exists() {
+            refuse_second_key(&database_url, &data.statement_key()).await?;
+        }
+        let statement = SigningKey::load_or_create(&data.statement_key(), &*ids)?;
         let commit = SigningKey::load_or_create(&data.commit_key(), &*ids)?;
         let public_keys = Jwks {
             keys: vec![
@@ -105,7 +121,6 @@ impl Installation {
                 Jwk::new(commit.public_key(), KeyUse::Commit, KeyStatus::Active),
             ],
         };
-        let database_url = config.database_url.clone().unwrap_or_else(|| data.database_url());
         let worker = WorkerConfig {
             database_url,
             objects: data.objects(),
@@ -128,6 +143,23 @@ impl Installation {
     }
 }
 
+/// A new key belongs to a new database: what the lost one signed would verify with none that is published.
+async fn refuse_second_key(database_url: &str, key: &Path) -> Result<()> {
+    let store = Store::open(database_url, Arc::new(SystemClock)).await?;
+    // A schema at another version is told on its own.
+    let signed = match store.check_schema().await {
+        Ok(()) => store.begin_read().await?.has_receipts().await?,
+        Err(_) => false,
+    };
+    store.close().await;
+    if !signed {
+        return Ok(());
+    }
+    let message =
+        format!("{} is missing, and the database holds what it signed: restore it from backup", key.display());
+    Err(Error::conflict("key_missing", message))
+}
+
 /// An application from its ports; without a signer for a worker process.
 pub(crate) async fn assemble(
     worker: &WorkerConfig,
@@ -139,4 +171,15 @@ pub(crate) async fn assemble(
     let store = Store::open(&worker.database_url, clock).await?;
     let blobs = Blobs::local(&worker.objects)?;
     Ok(App::new(Parts { store, blobs, ids, signer, wake: WakeSender::new(), settings }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_no_data_directory() {
+        let error = DataDir::open(Path::new("/dev/null")).unwrap_err();
+        assert!(error.message().contains("is not a directory"), "{error}");
+    }
 }

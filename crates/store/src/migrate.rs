@@ -19,11 +19,7 @@ impl Store {
             Pools::Postgres(pool) => POSTGRES.run(pool).await,
         }
         .map_err(|e| match e {
-            MigrateError::VersionMissing(_) | MigrateError::VersionTooNew(..) => Error::conflict(
-                "newer_schema",
-                "the database was migrated by a newer version of Pinhole: run that version or restore a backup",
-            )
-            .with_source(e),
+            MigrateError::VersionMissing(_) | MigrateError::VersionTooNew(..) => newer_schema().with_source(e),
             other => Error::internal(other),
         })
     }
@@ -48,6 +44,9 @@ impl Store {
         if applied == ours {
             return Ok(());
         }
+        if applied > ours {
+            return Err(newer_schema());
+        }
         Err(Error::conflict(
             "schema_version",
             format!(
@@ -55,4 +54,11 @@ impl Store {
             ),
         ))
     }
+}
+
+fn newer_schema() -> Error {
+    Error::conflict(
+        "newer_schema",
+        "the database was migrated by a newer version of Pinhole: run that version or restore a backup",
+    )
 }

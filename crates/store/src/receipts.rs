@@ -152,6 +152,11 @@ impl Tx {
         self.fetch_optional("SELECT * FROM receipts WHERE id = $1", &[text(id)], read).await
     }
 
+    /// Whether there is any receipt at all.
+    pub async fn has_receipts(&mut self) -> Result<bool> {
+        Ok(self.fetch_optional("SELECT * FROM receipts LIMIT 1", &[], read).await?.is_some())
+    }
+
     /// The receipts of a run's finished attempts, at most 1000 (20 rows of 50 captures).
     pub async fn receipts_of(&mut self, run: RunId) -> Result<Vec<Receipt>> {
         self.fetch_all(

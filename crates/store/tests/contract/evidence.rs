@@ -52,6 +52,7 @@ async fn artifacts(engine: Engine) {
 async fn receipts(engine: Engine) {
     let fixture = Fixture::new(engine).await;
     let ground = fixture.ground().await;
+    assert!(!fixture.read().await.has_receipts().await.unwrap());
     let captured = fixture.captured(&ground).await;
     let void = Receipt {
         not_evidence: vec![
@@ -65,6 +66,7 @@ async fn receipts(engine: Engine) {
     tx.insert_receipt(&void).await.unwrap();
     assert_same(tx.receipt(captured.receipt.id).await.unwrap(), Some(captured.receipt.clone()));
     assert_same(tx.receipt(void.id).await.unwrap(), Some(void));
+    assert!(tx.has_receipts().await.unwrap());
     assert!(tx.receipt(id!(fixture, ReceiptId)).await.unwrap().is_none());
     // One attempt has one receipt for a checkpoint.
     assert_exists(tx.insert_receipt(&fixture.receipt(&captured.artifact, "cart")).await);
