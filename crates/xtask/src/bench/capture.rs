@@ -34,6 +34,9 @@ pub(crate) struct Capture {
     /// Measure the unoptimised build.
     #[arg(long)]
     debug: bool,
+    /// Measure this program instead of building one.
+    #[arg(long, value_name = "FILE", conflicts_with = "debug")]
+    program: Option<PathBuf>,
     /// Install missing system packages (as root).
     #[arg(long)]
     install: bool,
@@ -78,6 +81,9 @@ impl Capture {
     }
 
     fn build(&self, target: &Path) -> Outcome<PathBuf> {
+        if let Some(program) = &self.program {
+            return std::path::absolute(program).map_err(|e| format!("{}: {e}", program.display()));
+        }
         let mut build = workspace::cargo();
         build.args(["build", "--package", "pinhole"]).args((!self.debug).then_some("--release"));
         step::run("build", &mut build)?;

@@ -25,8 +25,11 @@ use super::{
 };
 use crate::Outcome;
 
-/// How often a run is asked after; a capture seems longer by half of it.
-const LOOK: Duration = Duration::from_millis(10);
+/// When a run is asked after for the second time; no capture ends sooner.
+const FIRST_LOOK: Duration = Duration::from_millis(50);
+/// From then on it is asked after whenever it has taken this part longer. A closer look would see the end sooner, but
+/// each costs the server CPU time that no capture needs.
+const PART: u32 = 16;
 /// Longest time for one run.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -102,7 +105,7 @@ pub(super) fn start(api: &Api, plan: &Plan, page: &str, key: &str) -> Outcome<St
 
 /// Waits until a run's result is registered; gives the run and when it was seen to have ended.
 pub(super) fn await_end(api: &Api, page: &str, run: &str) -> Outcome<(Value, SystemTime)> {
-    let (path, deadline) = (format!("/runs/{run}"), Instant::now() + PATIENCE);
+    let (path, begun) = (format!("/runs/{run}"), Instant::now());
     loop {
         let view = api.get(&path)?;
         if view.get("finished_at").is_some_and(Value::is_string) {
@@ -112,10 +115,11 @@ pub(super) fn await_end(api: &Api, page: &str, run: &str) -> Outcome<(Value, Sys
             }
             return Ok((view, seen));
         }
-        if Instant::now() > deadline {
+        let elapsed = begun.elapsed();
+        if elapsed > PATIENCE {
             return Err(format!("{page} was not captured within {} s: {view}", PATIENCE.as_secs()));
         }
-        sleep(LOOK);
+        sleep(FIRST_LOOK.saturating_sub(elapsed).max(elapsed / PART));
     }
 }
 
