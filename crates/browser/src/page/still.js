@@ -106,7 +106,7 @@ Object.assign(pinhole, (() => {
   }
   const restless = ["transitionrun", "animationstart"];
 
-  function coverOver(boxes) {
+  function coverOver(boxes, edge) {
     if (!boxes.length) return;
     cover = ofDocument(document, "createElement", "div");
     // In the top layer, so that no dialog of the page lies above a mask.
@@ -115,19 +115,29 @@ Object.assign(pinhole, (() => {
     style(cover, { all: "initial", position: "absolute", left: "0", top: "0", width: "0", height: "0", display: "block", overflow: "visible" });
     for (const [x, y, width, height] of boxes) {
       const mask = ofDocument(document, "createElement", "div");
-      style(mask, { all: "initial", position: "absolute", display: "block", background: "#f0f", left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` });
+      style(mask, { all: "initial", position: "absolute", display: "block", background: "#f0f", left: `${x + edge}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` });
       cover.append(mask);
     }
     rootElement()?.append(cover);
     cover.showPopover();
   }
 
-  // Box in CSS pixels of the document, whole pixels, never smaller than the element.
-  function box(element) {
-    const { left, top, right, bottom } = element.getBoundingClientRect();
-    const x = Math.max(0, Math.floor(left + scrollX));
+  // Where the document begins: left of zero when it is written from right to left and wider than the window.
+  function leftEdge() {
+    const page = ofDocument(document, "scrollingElement") ?? rootElement();
+    if (!page || page.scrollWidth <= innerWidth) return 0;
+    const [left, top] = [scrollX, scrollY];
+    scrollTo({ left: -page.scrollWidth, top, behavior: "instant" });
+    const edge = Math.min(0, scrollX);
+    if (scrollX !== left) scrollTo({ left, top, behavior: "instant" });
+    return edge;
+  }
+  // Box in CSS pixels from the document's left edge, whole pixels, never smaller than the element.
+  function box(element, edge) {
+    const { left, top, right, bottom } = ofElement(element, "getBoundingClientRect");
+    const x = Math.max(0, Math.floor(left + scrollX - edge));
     const y = Math.max(0, Math.floor(top + scrollY));
-    return [x, y, Math.ceil(right + scrollX) - x, Math.ceil(bottom + scrollY) - y];
+    return [x, y, Math.max(0, Math.ceil(right + scrollX - edge) - x), Math.max(0, Math.ceil(bottom + scrollY) - y)];
   }
   const isDrawn = ([, , width, height]) => width > 0 && height > 0;
 
@@ -177,13 +187,15 @@ Object.assign(pinhole, (() => {
     // Autofocus and late scripts act after the first frames.
     await frame();
     for (let times = 0; calm() && times < 3; times += 1) { await frame(); await frame(); }
-    found.masked = masks.map(box).filter(isDrawn);
-    found.ignored = ignored.map(box).filter(isDrawn);
-    found.element &&= box(found.element);
-    coverOver(found.masked);
+    const edge = leftEdge();
+    const boxes = (elements) => elements.map((element) => box(element, edge)).filter(isDrawn);
+    found.masked = boxes(masks);
+    found.ignored = boxes(ignored);
+    found.element &&= box(found.element, edge);
+    coverOver(found.masked, edge);
     observer.takeRecords();
     mutations = 0;
-    return { ok: { ...found, state: state(), scroll: [scrollX, scrollY] } };
+    return { ok: { ...found, state: state(), scroll: [scrollX - edge, scrollY] } };
   }
 
   // Everything by which two moments of a page can be told apart without a picture.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use pinhole_core::NotEvidence;
 use pinhole_testkit::Behaviour;
 
-use crate::support::{Page, Run, WHOLE_PAGE, browser, cut_short, only};
+use crate::support::{Page, Run, WHOLE_PAGE, browser, cut_short, only, pixels};
 
 #[tokio::test]
 async fn a_picture_that_never_comes_is_no_evidence() {
@@ -97,5 +97,28 @@ async fn a_page_that_leaves_while_it_is_pictured_is_followed() {
         assert_eq!(checkpoint.not_evidence, expected, "{after} ms");
         assert!(started.elapsed() < Duration::from_secs(10), "{after} ms: {:?}", started.elapsed());
     }
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn what_lies_left_of_zero_is_covered_and_pictured() {
+    // Written from right to left, a document that is wider than the window begins at a negative place.
+    let page = Page::new(
+        "<style>html{direction:rtl}body{margin:0}div{position:relative;width:3000px;height:900px;background:linear-gradient(red,blue)}\
+         b{position:absolute;left:10px;top:0;width:50px;height:40px;background:#0f0}i{position:absolute;left:100px;top:0;width:30px;height:20px;background:#0f0}</style>\
+         <div><b></b><i></i></div>",
+    );
+    let rest = "steps: [{ navigate: / }, { capture: { name: page, mask: [{ css: b }], ignore: [{ css: i }] } }, { capture: { name: element, area: { element: { css: i } } } }]";
+    let browser = browser().await;
+    let outcome = Run::new(&page.site, rest).on(&browser).await;
+    assert_eq!(outcome.failure, None);
+    let [whole, element] = &outcome.checkpoints[..] else { panic!("two checkpoints") };
+    assert_eq!((&whole.not_evidence[..], whole.layout), (&[][..], [3000, 900]));
+    assert_eq!((&whole.masked[..], &whole.ignored[..]), (&[[10, 0, 50, 40]][..], &[[100, 0, 30, 20]][..]));
+    for (x, colour) in [(10, [255, 0, 255, 255]), (59, [255, 0, 255, 255]), (101, [0, 255, 0, 255])] {
+        assert_eq!(pixels(&whole.png).get_pixel(x, 9).0, colour, "{x}");
+    }
+    assert_eq!(element.layout, [30, 20]);
+    assert!(pixels(&element.png).pixels().all(|pixel| pixel.0 == [0, 255, 0, 255]));
     browser.close().await;
 }
