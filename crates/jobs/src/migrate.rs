@@ -4,6 +4,7 @@ use apalis_postgres::PostgresStorage;
 use apalis_sqlite::SqliteStorage;
 use pinhole_core::{Error, Result};
 use pinhole_store::{Pools, Store};
+use sqlx::migrate::MigrateError;
 
 /// Brings the tables of the queue to this version; does nothing when they are there.
 ///
@@ -18,7 +19,11 @@ pub async fn migrate(store: &Store) -> Result<()> {
             // `SqliteStorage::setup` would switch off syncing, and would use the table in which our migrations are.
             let mut migrations = SqliteStorage::migrations();
             migrations.dangerous_set_table_name("_apalis_migrations");
-            migrations.run(pool).await
+            match migrations.run(pool).await {
+                // As for the store's own: whoever comes second finds the tables of the first, and nothing left to do.
+                Err(MigrateError::ExecuteMigration(..)) => migrations.run(pool).await,
+                outcome => outcome,
+            }
         }
         Pools::Postgres(pool) => PostgresStorage::migrations().run(pool).await,
     }

@@ -15,7 +15,12 @@ impl Store {
     /// `conflict` when the database was migrated by a newer version.
     pub async fn migrate(&self) -> Result<()> {
         match self.pools() {
-            Pools::Sqlite(pool) => SQLITE.run(pool).await,
+            Pools::Sqlite(pool) => match SQLITE.run(pool).await {
+                // Without a lock around it, the loser of two that begin at once finds the winner's tables. By then those
+                // are committed, and a second look has nothing left to do.
+                Err(MigrateError::ExecuteMigration(..)) => SQLITE.run(pool).await,
+                outcome => outcome,
+            },
             Pools::Postgres(pool) => POSTGRES.run(pool).await,
         }
         .map_err(|e| match e {

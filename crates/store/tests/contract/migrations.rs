@@ -1,15 +1,17 @@
 //! The schema: the same on both engines, as the databases themselves tell it, and refused when it is newer than this
 //! program.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
 use pinhole_core::Code;
-use pinhole_testkit::Engine;
+use pinhole_store::Store;
+use pinhole_testkit::{Engine, FakeClock};
 
 use crate::support::{Fixture, on_both_engines};
 
 on_both_engines! {
     migrating_twice_changes_nothing
+    several_may_migrate_at_once
     a_newer_schema_is_refused
     another_schema_than_that_of_the_program_is_told
 }
@@ -104,6 +106,15 @@ async fn migrating_twice_changes_nothing(engine: Engine) {
     assert_eq!(fixture.texts(APPLIED).await, applied);
     let mut tx = fixture.read().await;
     assert!(tx.project(ground.project.id).await.unwrap().is_some());
+}
+
+async fn several_may_migrate_at_once(engine: Engine) {
+    let fixture = Fixture::unmigrated(engine).await;
+    let other = Store::open(fixture.url(), Arc::new(FakeClock::default())).await.unwrap();
+    let (one, two) = tokio::join!(fixture.store.migrate(), other.migrate());
+    assert!(one.is_ok() && two.is_ok(), "{one:?} {two:?}");
+    other.check_schema().await.unwrap();
+    other.close().await;
 }
 
 async fn a_newer_schema_is_refused(engine: Engine) {
