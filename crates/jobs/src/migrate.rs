@@ -6,6 +6,9 @@ use pinhole_core::{Error, Result};
 use pinhole_store::{Pools, Store};
 use sqlx::migrate::MigrateError;
 
+/// How often migrations that met another process's are begun again.
+const MAX_AGAIN: u32 = 10;
+
 /// Brings the tables of the queue to this version; does nothing when they are there.
 ///
 /// On PostgreSQL they are in a schema `apalis`, with the record of what was applied. The user has to own the database
@@ -19,11 +22,15 @@ pub async fn migrate(store: &Store) -> Result<()> {
             // `SqliteStorage::setup` would switch off syncing, and would use the table in which our migrations are.
             let mut migrations = SqliteStorage::migrations();
             migrations.dangerous_set_table_name("_apalis_migrations");
-            match migrations.run(pool).await {
-                // As for the store's own: whoever comes second finds the tables of the first, and nothing left to do.
-                Err(MigrateError::ExecuteMigration(..)) => migrations.run(pool).await,
-                outcome => outcome,
+            // As for the store's own: whoever comes second finds what the first made, for each migration anew.
+            let mut outcome = migrations.run(pool).await;
+            for _ in 0..MAX_AGAIN {
+                if !matches!(outcome, Err(MigrateError::Execute(_) | MigrateError::ExecuteMigration(..))) {
+                    break;
+                }
+                outcome = migrations.run(pool).await;
             }
+            outcome
         }
         Pools::Postgres(pool) => PostgresStorage::migrations().run(pool).await,
     }

@@ -18,7 +18,7 @@ impl Store {
             Pools::Sqlite(pool) => match SQLITE.run(pool).await {
                 // Without a lock around it, the loser of two that begin at once finds the winner's tables. By then those
                 // are committed, and a second look has nothing left to do.
-                Err(MigrateError::ExecuteMigration(..)) => SQLITE.run(pool).await,
+                Err(MigrateError::Execute(_) | MigrateError::ExecuteMigration(..)) => SQLITE.run(pool).await,
                 outcome => outcome,
             },
             Pools::Postgres(pool) => POSTGRES.run(pool).await,
