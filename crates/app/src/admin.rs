@@ -34,7 +34,7 @@ impl App {
                     unit.unaudited();
                     let same = found.class == class && found.admin_since.is_some() == admin;
                     let other =
-                        || Error::conflict("exists", "a principal of this name exists with another class or role");
+                        || Error::conflict("exists", "a principal of this name exists: name it with the class, and as an administrator only if it is one");
                     return if same { Ok(found.id) } else { Err(other()) };
                 }
                 let principal = Principal {

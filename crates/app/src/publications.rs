@@ -17,7 +17,7 @@ use std::time::Duration;
 use pinhole_core::PublicationState;
 
 pub use claim::{PublicationLease, PublicationWork};
-pub(crate) use publish::publish;
+pub(crate) use publish::{check_branch, publish};
 pub use steps::Unpublished;
 pub(crate) use view::get;
 

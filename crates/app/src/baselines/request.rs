@@ -14,7 +14,7 @@ use serde_json::json;
 use super::{
     approval::approval_view, authorise_authorship, authorise_environments, candidate::check_line, policy::Policy,
 };
-use crate::{App, idempotency::Keyed, unit::Unit};
+use crate::{App, idempotency::Keyed, publications::check_branch, unit::Unit};
 
 /// The most items in one request.
 const MAX_ITEMS: usize = 500;
@@ -75,7 +75,7 @@ async fn load(unit: &mut Unit, project: &Project, items: &[ApprovalRequestItem])
 async fn check_remote(unit: &mut Unit, command: &RequestBaselineApproval) -> Result<()> {
     let Some(publication) = &command.publication else { return Ok(()) };
     match unit.remote_by_slug(&publication.remote).await? {
-        Some(_) => Ok(()),
+        Some(remote) => check_branch(&remote, &publication.branch),
         None => {
             let message = format!("there is no remote {}: an administrator has to add it", publication.remote);
             Err(Error::conflict("no_such_remote", message))

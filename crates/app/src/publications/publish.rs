@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use pinhole_contract::{ExpectedHead, PublicationView, PublishBaselineCatalog};
-use pinhole_core::{Actor, Error, Permission, PublicationId, PublicationState, Result};
+use pinhole_core::{Actor, Error, LineName, Permission, PublicationId, PublicationState, Result};
 use pinhole_jobs::PublishJob;
 use pinhole_store::{Project, Publication, PublicationAttempt, Remote};
 use serde_json::json;
@@ -67,13 +67,7 @@ async fn admit(
     if head == 0 {
         return Err(Error::conflict("empty_line", "the line has no revision to publish: consume an approval first"));
     }
-    if !allows(remote, command.branch.as_str()) {
-        let message = format!(
-            "the remote {} does not allow the branch {}: an administrator lists them",
-            remote.slug, command.branch
-        );
-        return Err(Error::conflict("branch_not_allowed", message));
-    }
+    check_branch(remote, &command.branch)?;
     let other = unit.other_catalog_on_branch(remote.id, &command.branch, project.id, &command.line).await?;
     if other.is_some() {
         let message = "the branch holds the catalog of another line: choose another branch";
@@ -183,10 +177,18 @@ fn check_commit(head: &ExpectedHead) -> Result<()> {
     Err(Error::invalid("expected_head.commit", "expected 40 lower-case hexadecimal digits, or null"))
 }
 
-/// Whether one of the remote's patterns is the branch's name, or its beginning before a final `*`.
-fn allows(remote: &Remote, branch: &str) -> bool {
-    remote.branches.iter().any(|pattern| match pattern.strip_suffix('*') {
-        Some(beginning) => branch.starts_with(beginning),
-        None => branch == pattern,
-    })
+/// Refuses a branch that is not allowed: none of the remote's patterns is its name, or its beginning before a final `*`.
+///
+/// # Errors
+/// `conflict` with reason `branch_not_allowed`.
+pub(crate) fn check_branch(remote: &Remote, branch: &LineName) -> Result<()> {
+    let allows = |pattern: &String| match pattern.strip_suffix('*') {
+        Some(beginning) => branch.as_str().starts_with(beginning),
+        None => branch.as_str() == pattern,
+    };
+    if remote.branches.iter().any(allows) {
+        return Ok(());
+    }
+    let message = format!("the remote {} does not allow the branch {branch}: an administrator lists them", remote.slug);
+    Err(Error::conflict("branch_not_allowed", message))
 }

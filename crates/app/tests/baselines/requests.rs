@@ -77,6 +77,11 @@ async fn items_are_over_different_keys_of_one_line() {
     let input = json!({ "project": PROJECT, "items": one, "publication": publication });
     let outcome = path.bench.keyed(&path.maker, "request_baseline_approval", input).await;
     assert_eq!(refused(outcome), ("conflict", "no_such_remote".into()));
+    path.bench.app.put_remote(&"elsewhere".parse().unwrap(), "/srv/catalog.git", &["main".into()]).await.unwrap();
+    let publication = json!({ "remote": "elsewhere", "branch": "baselines" });
+    let input = json!({ "project": PROJECT, "items": one, "publication": publication });
+    let outcome = path.bench.keyed(&path.maker, "request_baseline_approval", input).await;
+    assert_eq!(refused(outcome), ("conflict", "branch_not_allowed".into()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
