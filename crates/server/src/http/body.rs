@@ -1,7 +1,9 @@
 //! The limit on request bodies: reads them whole before anything looks at them.
 
+use std::time::Duration;
+
 use axum::{
-    body::{Body, HttpBody},
+    body::{Body, BodyDataStream, HttpBody},
     extract::{Request, State},
     middleware::Next,
     response::Response,
@@ -14,6 +16,10 @@ use super::{Context, problem::Refused};
 
 /// Size of a form, in bytes: anybody may send one, signed in or not.
 const MAX_FORM_BYTES: usize = 16 * 1024;
+/// How much of a body beyond its limit is read and dropped.
+const MAX_DRAINED_BYTES: usize = 16 * 1024 * 1024;
+/// How long that may take.
+const MAX_DRAINED_TIME: Duration = Duration::from_secs(2);
 
 /// Reads the body, up to the limit of the settings.
 pub(crate) async fn limit_body(
@@ -38,19 +44,33 @@ async fn limited(limit: usize, request: Request, next: Next) -> Result<Response,
 async fn read(body: Body, limit: usize) -> Result<Bytes> {
     let too_large = || Error::too_large("body_bytes", limit.try_into().unwrap_or(u64::MAX));
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    if announced > limit {
-        return Err(too_large());
-    }
-    let mut bytes = BytesMut::with_capacity(announced);
+    let mut bytes = BytesMut::with_capacity(announced.min(limit));
     let mut chunks = body.into_data_stream();
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|error| Error::invalid("", "the body ended early").with_source(error))?;
-        if chunk.len() > limit - bytes.len() {
+        if announced > limit || chunk.len() > limit - bytes.len() {
+            drain(chunks).await;
             return Err(too_large());
         }
         bytes.extend_from_slice(&chunk);
     }
     Ok(bytes.freeze())
+}
+
+/// Reads on and drops it, within bounds: a connection that is closed while its peer still sends is reset, and the peer
+/// loses the answer.
+async fn drain(mut chunks: BodyDataStream) {
+    let reading = async {
+        let mut dropped = 0;
+        while let Some(Ok(chunk)) = chunks.next().await {
+            dropped += chunk.len();
+            if dropped > MAX_DRAINED_BYTES {
+                break;
+            }
+        }
+    };
+    // A peer that is slower than this may lose the answer.
+    let _slow = tokio::time::timeout(MAX_DRAINED_TIME, reading).await;
 }
 
 #[cfg(test)]
