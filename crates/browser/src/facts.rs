@@ -59,6 +59,8 @@ pub(crate) const PIXEL_FLAGS: &[&str] = &[
     // Software layers can keep stale pixels of transformed elements.
     "--disable-gpu-compositing",
     "--disable-lcd-text",
+    // A tile that is repainted in part keeps edge pixels of what was there before, so that one page had two looks.
+    "--disable-partial-raster",
     "--font-render-hinting=none",
     "--force-color-profile=srgb",
     "--hide-scrollbars",

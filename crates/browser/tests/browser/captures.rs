@@ -168,6 +168,33 @@ async fn an_animated_picture_stays_on_its_first_frame() {
     browser.close().await;
 }
 
+/// Tiles that were repainted in part gave such a page one of two looks, some dozen pixels apart.
+#[tokio::test]
+async fn what_moved_before_it_was_frozen_leaves_no_trace() {
+    let moving = "<style>@keyframes turn{to{transform:rotate(360deg)}}@keyframes glow{to{box-shadow:0 0 40px red;background:gold}}\
+        body{font:15px sans-serif}.c{border:1px solid #bcd;border-radius:12px;padding:9px;margin:7px;display:inline-block}\
+        .t{width:47px;height:47px;border:6px solid #68c;border-top-color:#fff;border-radius:50%;animation:turn .9s linear infinite}\
+        .g{width:90px;height:33px;border-radius:16px;animation:glow .7s infinite alternate}</style><h2>Signals</h2>";
+    let cards: String = (0..24)
+        .map(|n| {
+            format!("<div class=c><div class={}></div>Card {n}, {}</div>", if n % 2 == 0 { "t" } else { "g" }, n * 37)
+        })
+        .collect();
+    let inner = format!("{moving}{cards}").replace('"', "&quot;");
+    let frame = format!("<iframe srcdoc=\"{inner}\"></iframe>");
+    let page = Page::new(&format!(
+        "<style>iframe{{border:1px solid #dde;border-radius:8px;width:48%;height:420px}}</style><h1>Embeds</h1>{}",
+        frame.repeat(4)
+    ));
+    let (browser, run) = (browser().await, Run::new(&page.site, WHOLE_PAGE));
+    let first = only(run.on(&browser).await);
+    assert_eq!(first.not_evidence, []);
+    for _ in 0..9 {
+        assert!(only(run.on(&browser).await).png == first.png, "the page looks as it did");
+    }
+    browser.close().await;
+}
+
 #[tokio::test]
 async fn a_frame_of_another_site_and_a_worker_have_the_profile_too() {
     let page = Page::new(
