@@ -70,7 +70,7 @@ pub(crate) struct Grant {
     /// The principal's name.
     #[arg(long, value_parser = parse::<Name>)]
     name: Name,
-    /// The role.
+    /// The role: viewer, author, operator, reviewer, approver, publisher or owner.
     #[arg(long, value_parser = parse::<Role>)]
     role: Role,
     /// The project.

@@ -78,7 +78,7 @@ impl Location {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let service = matches!(cli.command, Command::Serve(_) | Command::Worker(_));
-    let level = if service { "info,apalis_core=warn" } else { "warn" };
+    let level = if service { "info,apalis_core=warn,rmcp=warn" } else { "warn" };
     init_telemetry(if service { LogFormat::Json } else { LogFormat::Text }, level);
     if matches!(cli.command, Command::GitHelper) {
         return pinhole_worker_publication::git_helper();

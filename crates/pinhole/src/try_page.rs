@@ -24,11 +24,12 @@ const LOOK: Duration = Duration::from_millis(25);
 
 /// Capture one page or scenario without a server, and compare it with the last time.
 ///
-/// The first capture of a page is kept as the reference of the next one. Nothing that `try` captures can become a
+/// A capture is the reference of the next one, unless its scenario failed or it proves nothing. Nothing that `try` captures can become a
 /// baseline.
 #[derive(Args)]
 pub(crate) struct Try {
     /// The page, or where the scenario's relative addresses start.
+    #[arg(value_parser = address)]
     url: Url,
     /// A scenario (YAML, or JSON by its name) instead of the one page.
     #[arg(long, value_name = "FILE")]
@@ -62,9 +63,6 @@ impl Try {
 
     /// What to run: the page's scenario, or the named one over the URL.
     fn target(&self) -> Result<TryRun> {
-        if !matches!(self.url.scheme(), "http" | "https") || self.url.host_str().is_none() {
-            return Err(Error::invalid("URL", "expected an http or https address"));
-        }
         if !self.url.username().is_empty() || self.url.password().is_some() {
             return Err(Error::invalid("URL", "expected no user and password: the address is kept in receipts"));
         }
@@ -84,6 +82,12 @@ impl Try {
         };
         Ok(TryRun { name: name_of(&self.url, self.scenario.as_deref())?, base_url: base, scenario })
     }
+}
+
+/// An address with a scheme and a host.
+fn address(text: &str) -> std::result::Result<Url, String> {
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some());
+    url.ok_or_else(|| "expected an address that begins with http:// or https://".to_owned())
 }
 
 fn read_scenario(file: &Path) -> Result<Scenario> {
@@ -176,7 +180,8 @@ async fn tell(app: &App, checkpoint: &CheckpointView, directory: &Path) -> Resul
 pub(crate) fn tell_regions(checkpoint: &CheckpointView) {
     let Some(comparison) = &checkpoint.comparison else { return };
     let changed = comparison.account.get("changed").copied().unwrap_or_default();
-    say!("  {changed} pixels changed in {} regions", comparison.regions.len() + comparison.regions_omitted as usize);
+    let regions = comparison.regions.len() + comparison.regions_omitted as usize;
+    say!("  {changed} pixels changed in {regions} {}", if regions == 1 { "region" } else { "regions" });
     for region in comparison.regions.iter().take(20) {
         let rect = &region["rect"];
         say!(

@@ -111,7 +111,7 @@ impl Tx {
         .await
     }
 
-    /// The newest completed run of a scenario in an environment that captured evidence.
+    /// The newest completed run of a scenario in an environment that captured evidence and whose assertions held.
     pub async fn newest_completed_run(
         &mut self,
         scenario: ScenarioId,
@@ -119,7 +119,7 @@ impl Tx {
     ) -> Result<Option<Run>> {
         self.fetch_optional(
             "SELECT * FROM runs WHERE scenario_id = $1 AND environment_id = $2 AND state = 'completed' \
-             AND verdict <> 'not_evidence' ORDER BY finished_at DESC, id DESC LIMIT 1",
+             AND verdict NOT IN ('not_evidence', 'failed_assertion') ORDER BY finished_at DESC, id DESC LIMIT 1",
             &[text(scenario), text(environment)],
             read,
         )

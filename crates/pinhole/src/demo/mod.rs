@@ -129,6 +129,9 @@ impl Demo {
         let run = ending.ok_or_else(|| Error::unavailable("stopped", "the story was interrupted"))??;
         say!("\nThe story ended as it should.");
         if self.check {
+            if self.data_dir.is_none() {
+                say!("The files named above are removed now; name a --data-dir to keep them.");
+            }
             return Ok(());
         }
         say!("\nThe server goes on at {base}; press Ctrl-C to end it.");

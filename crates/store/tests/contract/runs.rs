@@ -108,7 +108,8 @@ async fn the_newest_completed_run_is_the_one_that_ended_last(engine: Engine) {
     let (slow, quick) = (passed(30), passed(20));
     let failed = ended(RunState::Failed, None, 40);
     let empty = ended(RunState::Completed, Some(RunVerdict::NotEvidence), 50);
-    for run in [&slow, &quick, &failed, &empty, &fixture.run(&ground)] {
+    let wrong = ended(RunState::Completed, Some(RunVerdict::FailedAssertion), 60);
+    for run in [&slow, &quick, &failed, &empty, &wrong, &fixture.run(&ground)] {
         tx.insert_run(run).await.unwrap();
     }
     assert_eq!(newest(&mut tx, &ground).await, Some(slow.id));
