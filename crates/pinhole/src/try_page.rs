@@ -63,6 +63,9 @@ impl Try {
 
     /// What to run: the page's scenario, or the named one over the URL.
     fn target(&self) -> Result<TryRun> {
+        if !is_page(&self.url) {
+            return Err(Error::invalid("URL", NO_PAGE));
+        }
         if !self.url.username().is_empty() || self.url.password().is_some() {
             return Err(Error::invalid("URL", "expected no user and password: the address is kept in receipts"));
         }
@@ -84,10 +87,15 @@ impl Try {
     }
 }
 
-/// An address with a scheme and a host.
+/// What is said of another address.
+const NO_PAGE: &str = "expected an address that begins with http:// or https://";
+
+fn is_page(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https") && url.host_str().is_some()
+}
+
 fn address(text: &str) -> std::result::Result<Url, String> {
-    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some());
-    url.ok_or_else(|| "expected an address that begins with http:// or https://".to_owned())
+    Url::parse(text).ok().filter(is_page).ok_or_else(|| NO_PAGE.to_owned())
 }
 
 fn read_scenario(file: &Path) -> Result<Scenario> {
