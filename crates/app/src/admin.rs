@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use pinhole_core::{
-    Error, Name, PrincipalClass, PrincipalId, RemoteId, Result, Role, Scope, Sha256Digest, Slug, Timestamp, TokenId,
+    Error, Name, PrincipalClass, PrincipalId, RemoteId, Result, Role, Scope, Sha256Digest, Slug, Subject, Timestamp,
+    TokenId,
 };
 use pinhole_store::{Grant, Principal, Remote, Token};
 use serde_json::json;
@@ -43,6 +44,7 @@ impl App {
                     name: name.clone(),
                     admin_since: admin.then(|| unit.now()),
                     created_at: unit.now(),
+                    disabled_at: None,
                 };
                 unit.insert_principal(&principal).await?;
                 let detail = json!({ "class": class, "name": name, "admin": admin });
@@ -76,6 +78,8 @@ impl App {
                     created_at: unit.now(),
                     expires_at: unit.now().plus(lifetime),
                     revoked_at: None,
+                    label: None,
+                    last_used_at: None,
                 };
                 unit.insert_token(&token).await?;
                 let detail = json!({ "principal": principal.id, "scope": scope, "expires_at": token.expires_at });
@@ -209,10 +213,10 @@ async fn find_grant(
             Some(found.ok_or_else(|| absent("environment", slug))?.id)
         }
     };
-    Ok(Grant { principal_id: principal.id, project_id: project.id, environment_id, role })
+    Ok(Grant { subject: Subject::Principal(principal.id), project_id: project.id, environment_id, role })
 }
 
 async fn audit_grant(unit: &mut Unit, grant: &Grant) -> Result<()> {
-    let detail = json!({ "principal": grant.principal_id, "role": grant.role, "environment": grant.environment_id });
+    let detail = json!({ "subject": grant.subject, "role": grant.role, "environment": grant.environment_id });
     unit.audit(Some(grant.project_id), Some(grant.project_id.to_string()), detail).await
 }

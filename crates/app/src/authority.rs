@@ -3,15 +3,18 @@
 use std::time::Duration;
 
 use pinhole_core::{
-    Actor, Authority, EnvironmentId, Error, Permission, PrincipalClass, ProjectId, Reason, RequestId, Result,
-    Sha256Digest, Slug, Via,
+    Actor, Authority, EnvironmentId, Error, Permission, PrincipalClass, PrincipalId, ProjectId, Reason, RequestId,
+    Result, SessionId, Sha256Digest, Slug, Timestamp, Via,
 };
-use pinhole_store::{Environment, Grant, Project};
+use pinhole_store::{Environment, Grant, Project, Session, Token, Tx};
 
 use crate::{App, unit::Unit};
 
 /// How long after a sign-in a session carries human authority.
 const FRESH_SESSION: Duration = Duration::from_secs(15 * 60);
+
+/// How long a session goes on without being used.
+const SESSION_IDLE: Duration = Duration::from_secs(30 * 60);
 
 /// What a human decision is about; a ticket must name exactly this.
 pub(crate) struct DecisionClaim<'a> {
@@ -32,17 +35,44 @@ impl App {
         let secret = Sha256Digest::of(bearer.as_bytes());
         let mut tx = self.store().begin_read().await?;
         let token = tx.token_by_secret(secret).await?.ok_or_else(Error::unauthenticated)?;
-        if token.revoked_at.is_some() || token.expires_at <= tx.now() {
+        if !token_is_valid(&token, tx.now()) {
             return Err(Error::unauthenticated());
         }
-        let principal = tx.principal(token.principal_id).await?.ok_or_else(Error::unauthenticated)?;
-        Ok(Actor {
-            principal: principal.id,
-            class: principal.class,
-            authority: Authority::Token { id: token.id, scope: token.scope, secret },
-            request,
-        })
+        let authority = Authority::Token { id: token.id, scope: token.scope, secret };
+        actor_of(&mut tx, token.principal_id, authority, request).await
     }
+
+    /// The actor behind the secret of a browser session.
+    ///
+    /// # Errors
+    /// `unauthenticated` for any session that does not go on; the error does not say why.
+    pub async fn authenticate_session(&self, secret: &str, request: RequestId) -> Result<Actor> {
+        let secret = Sha256Digest::of(secret.as_bytes());
+        let mut tx = self.store().begin_read().await?;
+        let session = tx.session_by_secret(secret).await?.ok_or_else(Error::unauthenticated)?;
+        if !session_goes_on(&session, tx.now()) {
+            return Err(Error::unauthenticated());
+        }
+        let authority = Authority::Session { id: session.id, secret, reauthenticated_at: session.reauthenticated_at };
+        actor_of(&mut tx, session.principal_id, authority, request).await
+    }
+}
+
+async fn actor_of(tx: &mut Tx, principal: PrincipalId, authority: Authority, request: RequestId) -> Result<Actor> {
+    let principal = tx.principal(principal).await?.ok_or_else(Error::unauthenticated)?;
+    if principal.disabled_at.is_some() {
+        return Err(Error::unauthenticated());
+    }
+    Ok(Actor { principal: principal.id, class: principal.class, authority, request })
+}
+
+fn token_is_valid(token: &Token, now: Timestamp) -> bool {
+    token.revoked_at.is_none() && token.expires_at > now
+}
+
+/// Whether a session goes on: not ended, not too old, not left alone for too long.
+fn session_goes_on(session: &Session, now: Timestamp) -> bool {
+    session.ended_at.is_none() && session.expires_at > now && now.since(session.last_used_at) <= SESSION_IDLE
 }
 
 impl Unit {
@@ -117,15 +147,48 @@ impl Unit {
         Err(Error::permission_denied(Permission::Admin.as_str()))
     }
 
-    /// A token that was revoked or ran out since the call was authenticated opens nothing.
-    async fn check_credential(&mut self) -> Result<()> {
-        let Authority::Token { secret, .. } = self.actor().authority else { return Ok(()) };
+    /// A credential that ended since the call was authenticated opens nothing. Whoever is disabled has lost all of
+    /// theirs.
+    pub(crate) async fn check_credential(&mut self) -> Result<()> {
         let now = self.now();
-        let token = self.token_by_secret(secret).await?;
-        match token {
-            Some(token) if token.revoked_at.is_none() && token.expires_at > now => Ok(()),
-            _ => Err(Error::unauthenticated()),
+        let valid = match self.actor().authority {
+            Authority::System => true,
+            Authority::Token { secret, .. } => {
+                self.token_by_secret(secret).await?.is_some_and(|token| token_is_valid(&token, now))
+            }
+            Authority::Session { secret, .. } => {
+                self.session_by_secret(secret).await?.is_some_and(|session| session_goes_on(&session, now))
+            }
+        };
+        if valid { Ok(()) } else { Err(Error::unauthenticated()) }
+    }
+
+    /// Lets a user in a browser session through: what a token may never do, whatever its scope.
+    ///
+    /// # Errors
+    /// `unauthenticated` when the session ended meanwhile, `permission_denied` with reason `session` for others.
+    pub(crate) async fn authorise_session(&mut self) -> Result<SessionId> {
+        self.check_credential().await?;
+        match self.actor().authority {
+            Authority::Session { id, .. } => Ok(id),
+            _ => Err(Error::permission_denied("session")
+                .with_message("not allowed: this needs a browser session; sign in instead of sending a token")),
         }
+    }
+
+    /// Lets a user in a session through that was re-authenticated a short while ago: human authority over something
+    /// that no decision ticket is made for.
+    ///
+    /// # Errors
+    /// As [`Unit::authorise_session`]; `permission_denied` with reason `human_authority` when it is too long ago.
+    pub(crate) async fn fresh_session(&mut self) -> Result<()> {
+        self.check_credential().await?;
+        if self.has_fresh_session() { Ok(()) } else { Err(human_authority_needed()) }
+    }
+
+    fn has_fresh_session(&self) -> bool {
+        let Authority::Session { reauthenticated_at, .. } = self.actor().authority else { return false };
+        self.actor().class == PrincipalClass::User && self.now().since(reauthenticated_at) <= FRESH_SESSION
     }
 
     /// Human authority: a user's fresh session, or a decision ticket for exactly this, which is used up by it.
@@ -134,18 +197,13 @@ impl Unit {
     /// `permission_denied` with reason `human_authority` when there is neither, `decision_ticket` when the ticket is
     /// another's, for something else, used or expired. It does not say which.
     pub(crate) async fn human_authority(&mut self, claim: &DecisionClaim<'_>) -> Result<Via> {
-        let needed = || {
-            Error::permission_denied("human_authority")
-                .with_message("not allowed: a person has to decide this; send a decision ticket with their own token")
-        };
-        if self.actor().class != PrincipalClass::User {
-            return Err(needed());
+        if self.has_fresh_session() {
+            return Ok(Via::Session);
         }
-        if let Authority::Session { reauthenticated_at } = self.actor().authority {
-            let fresh = self.now().since(reauthenticated_at) <= FRESH_SESSION;
-            return if fresh { Ok(Via::Session) } else { Err(needed()) };
+        if self.actor().class != PrincipalClass::User || !matches!(self.actor().authority, Authority::Token { .. }) {
+            return Err(human_authority_needed());
         }
-        let secret = claim.ticket.ok_or_else(needed)?;
+        let secret = claim.ticket.ok_or_else(human_authority_needed)?;
         let refused = || {
             Error::permission_denied("decision_ticket").with_message(
                 "not allowed: the ticket is used, expired, or for another person, object, version, outcome or reason; \
@@ -154,7 +212,7 @@ impl Unit {
         };
         let ticket = self.ticket_by_secret(Sha256Digest::of(secret.as_bytes())).await?.ok_or_else(refused)?;
         let taken = match ticket.via {
-            Via::Ticket => true,
+            Via::Ticket => self.app().settings().session_tickets,
             Via::LocalTicket => self.app().settings().local_tickets,
             Via::Session => false,
         };
@@ -172,4 +230,11 @@ impl Unit {
         }
         Ok(ticket.via)
     }
+}
+
+fn human_authority_needed() -> Error {
+    Error::permission_denied("human_authority").with_message(
+        "not allowed: a person has to decide this, in a session re-authenticated within 15 minutes or with a decision \
+         ticket and their own token",
+    )
 }

@@ -18,6 +18,7 @@ mod readiness;
 mod registrar;
 mod runs;
 mod scenarios;
+mod sessions;
 mod sweep;
 mod trial;
 mod unit;
@@ -26,7 +27,7 @@ mod who;
 use std::{sync::Arc, time::Duration};
 
 use pinhole_blobs::Blobs;
-use pinhole_core::{Error, Ids, Result, Signer};
+use pinhole_core::{Error, Ids, Result, Sealer, Signer};
 use pinhole_jobs::WakeSender;
 use pinhole_store::Store;
 use tokio::sync::watch;
@@ -38,6 +39,7 @@ pub use capture::{Claim, Lease};
 pub use operations::{Entry, Reply, ReplyKind, operations};
 pub use publications::{PublicationLease, PublicationWork, Unpublished};
 pub use readiness::Readiness;
+pub use sessions::NewSession;
 pub use trial::TryRun;
 pub use unit::{BoxFuture, Outlives, Unit};
 
@@ -58,6 +60,8 @@ pub struct Parts {
     pub ids: Arc<dyn Ids>,
     /// The statement key; a capture or Git process has none.
     pub signer: Option<Arc<dyn Signer>>,
+    /// Seals secrets; a capture or Git process has none.
+    pub sealer: Option<Arc<dyn Sealer>>,
     /// Wakes the job runners of this process after a commit that enqueued something.
     pub wake: WakeSender,
     /// Times and limits.
@@ -77,6 +81,8 @@ pub struct Settings {
     pub min_free_percent: f64,
     /// Whether decision tickets minted on the server's own machine are accepted.
     pub local_tickets: bool,
+    /// Whether decision tickets minted in a browser session are accepted.
+    pub session_tickets: bool,
 }
 
 impl Default for Settings {
@@ -87,6 +93,7 @@ impl Default for Settings {
             step_deadline: Duration::from_secs(30),
             min_free_percent: 5.0,
             local_tickets: true,
+            session_tickets: true,
         }
     }
 }
@@ -129,5 +136,10 @@ impl App {
     /// The statement key; an internal error in a process that has none.
     pub(crate) fn signer(&self) -> Result<&dyn Signer> {
         self.inner.signer.as_deref().ok_or_else(|| Error::internal("this process has no statement key"))
+    }
+
+    /// What seals secrets; an internal error in a process that has none.
+    pub(crate) fn sealer(&self) -> Result<&dyn Sealer> {
+        self.inner.sealer.as_deref().ok_or_else(|| Error::internal("this process has no master key"))
     }
 }

@@ -4,8 +4,8 @@ use pinhole_contract::{
     CreateEnvironment, CreateProject, EnvironmentDocument, EnvironmentView, GetEnvironment, GetProject, ProjectView,
 };
 use pinhole_core::{
-    Actor, EnvironmentId, Error, Permission, ProjectId, Result, Role, Sha256Digest, Slug, Title, canonical_json,
-    canonical_json_digest,
+    Actor, EnvironmentId, Error, Permission, ProjectId, Result, Role, Sha256Digest, Slug, Subject, Title,
+    canonical_json, canonical_json_digest,
 };
 use pinhole_store::{Environment, EnvironmentRevision, Grant, Project};
 use serde_json::json;
@@ -28,7 +28,7 @@ pub(crate) async fn create_project(app: &App, actor: &Actor, command: CreateProj
             };
             let project = insert_project(unit, &command.slug, &command.title).await?;
             let owner = Grant {
-                principal_id: project.created_by,
+                subject: Subject::Principal(project.created_by),
                 project_id: project.id,
                 environment_id: None,
                 role: Role::Owner,

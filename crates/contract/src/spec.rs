@@ -39,6 +39,8 @@ pub struct Spec {
 pub enum Who {
     /// Users and services.
     Any,
+    /// Users in a browser session; no token, whatever its scope.
+    Session,
     /// Only human authority: a user's fresh session or decision ticket.
     Human,
 }
@@ -49,6 +51,8 @@ pub enum Who {
 pub enum Idempotency {
     /// Changes nothing.
     Read,
+    /// Reaches the same state however often it is called.
+    Natural,
     /// Needs `idempotency_key`.
     Keyed,
     /// Needs `expected_version`.
@@ -75,6 +79,10 @@ pub enum Method {
     Get,
     /// Creates and acts.
     Post,
+    /// Replaces.
+    Put,
+    /// Removes.
+    Delete,
 }
 
 /// An operation in the list, with its types erased to schemas.

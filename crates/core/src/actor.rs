@@ -1,9 +1,13 @@
 //! Who acts, and what each role allows. The permission table stands here and nowhere else.
 
+use std::{fmt, str::FromStr};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{PrincipalId, RequestId, Sha256Digest, Timestamp, TokenId, form::text_enum};
+use crate::{
+    Error, GroupId, PrincipalId, RequestId, SessionId, Sha256Digest, Timestamp, TokenId, form::text_enum, text_form,
+};
 
 text_enum! {
     /// What kind of principal acts.
@@ -48,6 +52,12 @@ text_enum! {
         RunStart = "run.start",
         /// Cancel a run.
         RunCancel = "run.cancel",
+        /// Answer a human step (human authority).
+        HumanStepAnswer = "human_step.answer",
+        /// Create, change and delete automations.
+        AutomationWrite = "automation.write",
+        /// Work on investigations.
+        InvestigationWrite = "investigation.write",
         /// Review a capture (human authority).
         ReviewWrite = "review.write",
         /// Decide an approval (human authority).
@@ -56,6 +66,12 @@ text_enum! {
         CatalogPublish = "catalog.publish",
         /// Create and change environments.
         EnvironmentWrite = "environment.write",
+        /// Put and remove secrets of an environment.
+        SecretWrite = "secret.write",
+        /// Give and take roles.
+        GrantWrite = "grant.write",
+        /// Change the baseline policy (human authority).
+        PolicyWrite = "policy.write",
         /// Retire or invalidate a baseline.
         BaselineRetire = "baseline.retire",
         /// Fork and promote lines.
@@ -73,15 +89,52 @@ impl Role {
             P::Read => true,
             P::ScenarioWrite => matches!(self, Self::Author),
             P::BaselineWrite => matches!(self, Self::Author),
-            P::RunStart | P::RunCancel => matches!(self, Self::Operator),
+            P::RunStart | P::RunCancel | P::HumanStepAnswer | P::AutomationWrite | P::InvestigationWrite => {
+                matches!(self, Self::Operator)
+            }
             P::ReviewWrite => matches!(self, Self::Reviewer),
             P::ApprovalDecide => matches!(self, Self::Approver),
             P::CatalogPublish => matches!(self, Self::Publisher),
-            P::EnvironmentWrite | P::BaselineRetire | P::LineWrite => matches!(self, Self::Owner),
+            P::EnvironmentWrite
+            | P::SecretWrite
+            | P::GrantWrite
+            | P::PolicyWrite
+            | P::BaselineRetire
+            | P::LineWrite => matches!(self, Self::Owner),
             P::Admin => false,
         }
     }
 }
+
+/// Who holds a role: a principal, or a group of them. Written as the id, whose prefix tells which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// A user or a service.
+    Principal(PrincipalId),
+    /// Everybody in a group.
+    Group(GroupId),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Principal(id) => id.fmt(f),
+            Self::Group(id) => id.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Subject {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let principal = || text.parse().map(Self::Principal);
+        let wrong = |_| Error::invalid("", "expected the id of a principal or of a group");
+        text.parse().map(Self::Group).or_else(|_: Error| principal()).map_err(wrong)
+    }
+}
+
+text_form!(Subject, { "type": "string", "pattern": "^(prn|grp)_[0-9a-f]{32}$" });
 
 /// What a token may be used for: everything that its principal may, or a list of permissions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -120,6 +173,10 @@ text_enum! {
 pub enum Authority {
     /// A browser session of a user.
     Session {
+        /// The session's row.
+        id: SessionId,
+        /// SHA-256 of its secret, by which each transaction looks whether it still goes on.
+        secret: Sha256Digest,
         /// When the user last proved who they are.
         reauthenticated_at: Timestamp,
     },

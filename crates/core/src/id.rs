@@ -55,6 +55,10 @@ ids! {
     TokenId = "tok";
     /// A single-use decision ticket.
     TicketId = "tkt";
+    /// A browser session (the row, not its secret).
+    SessionId = "ses";
+    /// A group of principals.
+    GroupId = "grp";
     /// A project.
     ProjectId = "prj";
     /// An environment of a project.
@@ -85,6 +89,18 @@ ids! {
     RemoteId = "rmt";
     /// One publication of one catalog revision.
     PublicationId = "pub";
+    /// A schedule that starts runs.
+    ScheduleId = "sch";
+    /// A webhook that starts runs.
+    WebhookId = "whk";
+    /// A dispatch by which CI starts runs.
+    CiDispatchId = "cid";
+    /// An investigation case.
+    CaseId = "cas";
+    /// An episode of a case: one failure with its signature.
+    EpisodeId = "eps";
+    /// A finding of a case.
+    FindingId = "fnd";
     /// An audit row.
     AuditId = "aud";
     /// A domain event in the outbox.

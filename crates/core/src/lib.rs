@@ -18,7 +18,7 @@ mod state;
 mod text;
 mod time;
 
-pub use actor::{Actor, Authority, Permission, PrincipalClass, Role, Scope, Via};
+pub use actor::{Actor, Authority, Permission, PrincipalClass, Role, Scope, Subject, Via};
 pub use canonical::{canonical_json, canonical_json_digest};
 pub use capture::{
     ArtifactKind, ArtifactRef, CellFailure, FailedAssertion, NotEvidence, RenderFacts, RulesFacts, SandboxFacts,
@@ -28,15 +28,15 @@ pub use catalog::{ApprovalIntent, ApprovalItem, BaselineKey, BaselineKind, Publi
 pub use digest::{Blake3Digest, Sha256Digest};
 pub use error::{Code, Details, Error, Result};
 pub use id::{
-    ApprovalId, ArtifactId, AuditId, BaselineEntryId, CandidateId, CellId, ClaimToken, DecisionId, EnvironmentId,
-    EventId, PrincipalId, ProjectId, PublicationId, ReceiptId, RemoteId, RequestId, ReviewId, RunId, ScenarioId,
-    TicketId, TokenId,
+    ApprovalId, ArtifactId, AuditId, BaselineEntryId, CandidateId, CaseId, CellId, CiDispatchId, ClaimToken,
+    DecisionId, EnvironmentId, EpisodeId, EventId, FindingId, GroupId, PrincipalId, ProjectId, PublicationId,
+    ReceiptId, RemoteId, RequestId, ReviewId, RunId, ScenarioId, ScheduleId, SessionId, TicketId, TokenId, WebhookId,
 };
 pub use pins::{
     BaselinePin, BaselineSelector, EnvironmentSelector, LineRevision, NoBaseline, Pins, Previous, ReceiptSelector,
     ScenarioSelector, True,
 };
-pub use ports::{Clock, Ids, RandomIds, Signer, SystemClock};
+pub use ports::{Clock, Ids, RandomIds, Sealer, Signer, SystemClock};
 pub use profile::{ColorScheme, Profile, ProfileOverride, Viewport};
 pub use state::{
     ApprovalState, CandidateState, CheckpointVerdict, Disposition, EntryState, FailureReason, Outcome,

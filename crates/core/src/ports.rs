@@ -52,3 +52,12 @@ pub trait Signer: Send + Sync {
     /// The Ed25519 signature over `message`.
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>>;
 }
+
+/// Seals secrets for storage under a master key that it holds; the key itself never leaves it.
+pub trait Sealer: Send + Sync {
+    /// The sealed form of `secret`. It opens only with the same `context`: what it belongs to, such as owner, name and
+    /// version.
+    fn seal(&self, secret: &[u8], context: &str) -> Result<String>;
+    /// The secret; an internal error when it was sealed under another key or for another context.
+    fn open(&self, sealed: &str, context: &str) -> Result<Vec<u8>>;
+}

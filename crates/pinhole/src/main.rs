@@ -76,6 +76,8 @@ impl Location {
 }
 
 fn main() -> ExitCode {
+    // Fails only when it was done before. TLS of HTTP clients needs it.
+    let _installed = rustls::crypto::ring::default_provider().install_default();
     let cli = Cli::parse();
     let service = matches!(cli.command, Command::Serve(_) | Command::Worker(_));
     let level = if service { "info,apalis_core=warn,rmcp=warn" } else { "warn" };

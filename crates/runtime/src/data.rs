@@ -170,7 +170,7 @@ pub(crate) async fn assemble(
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = Store::open(&worker.database_url, clock).await?;
     let blobs = Blobs::local(&worker.objects)?;
-    Ok(App::new(Parts { store, blobs, ids, signer, wake: WakeSender::new(), settings }))
+    Ok(App::new(Parts { store, blobs, ids, signer, sealer: None, wake: WakeSender::new(), settings }))
 }
 
 #[cfg(test)]

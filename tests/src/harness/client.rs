@@ -51,6 +51,8 @@ impl Era {
 impl Client {
     /// A client of the server at `base`, which has no slash at the end.
     pub(crate) fn new(base: &str, token: Option<&str>) -> Self {
+        // Fails only when another client did it before.
+        ::rustls::crypto::ring::default_provider().install_default().ok();
         // Where a redirect leads is for the test to say.
         let builder = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
         let http = builder.timeout(DEADLINE).build().unwrap();

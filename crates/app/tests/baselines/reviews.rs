@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pinhole_app::{NewTicket, Settings};
-use pinhole_core::{Actor, Authority, Clock as _, Disposition, PrincipalClass, ReceiptId, Result, Role};
+use pinhole_core::{Actor, Disposition, PrincipalClass, ReceiptId, Result, Role};
 use pinhole_testkit::Engine;
 use serde_json::{Value, json};
 
@@ -85,8 +85,8 @@ async fn a_ticket_is_for_one_person_one_object_one_outcome_and_one_time() {
 async fn a_fresh_session_needs_no_ticket_and_a_stale_one_does_not_review() {
     let path = Path::on(Engine::Sqlite).await;
     let receipts = all(&path.capture(GOOD).await);
-    let authority = Authority::Session { reauthenticated_at: path.bench.clock.now() };
-    let session = Actor { authority, ..path.reviewer.clone() };
+    let begun = path.bench.app.begin_session(path.reviewer.principal, "password").await.unwrap();
+    let session = path.bench.app.authenticate_session(&begun.secret, path.reviewer.request).await.unwrap();
     path.review_as(&session, input(&receipts, None)).await.unwrap();
     path.bench.clock.advance(Duration::from_secs(15 * 60 + 1));
     let outcome = path.review_as(&session, input(&receipts, None)).await;

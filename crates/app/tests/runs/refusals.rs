@@ -145,6 +145,7 @@ async fn a_full_disk_admits_nothing(engine: Engine) {
     let path = Path::on(engine).await;
     let blobs = TempDir::with_prefix("pinhole-blobs-").unwrap();
     let full = App::new(Parts {
+        sealer: None,
         store: path.bench.app.store().clone(),
         blobs: Blobs::local(blobs.path()).unwrap(),
         ids: Arc::new(SeededIds::new(1)),

@@ -93,6 +93,7 @@ impl Bench {
             blobs: Blobs::local(blobs.path()).unwrap(),
             ids: Arc::new(ids),
             signer: Some(Arc::new(key)),
+            sealer: None,
             wake: WakeSender::new(),
             settings: Settings { min_free_percent: 0.0, ..settings },
         });

@@ -35,7 +35,7 @@ fn tool(operation: &OperationSpec) -> Tool {
 fn annotations(class: Idempotency) -> ToolAnnotations {
     let reads = class == Idempotency::Read;
     // With an expected version, something that is there is changed; with a key alone, something is added.
-    let changes = matches!(class, Idempotency::Cas | Idempotency::KeyedCas);
+    let changes = matches!(class, Idempotency::Natural | Idempotency::Cas | Idempotency::KeyedCas);
     // A repeat finds the first result by its key, or is refused by its version: it never has a second effect. Only
     // reads are sure to stay within Pinhole: other operations may lead to captures and publications.
     ToolAnnotations::new().read_only(reads).destructive(changes).idempotent(true).open_world(!reads)

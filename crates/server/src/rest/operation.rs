@@ -7,7 +7,7 @@ use axum::{
     extract::{FromRequestParts, RawPathParams, Request, State},
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
-    routing::{MethodRouter, get, post},
+    routing::{MethodRouter, delete, get, post, put},
 };
 use bytes::Bytes;
 use pinhole_app::{Entry, ReplyKind, operations};
@@ -33,6 +33,8 @@ fn route(entry: &'static Entry) -> MethodRouter<Context> {
     match entry.operation.spec.method {
         Method::Get => get(handler),
         Method::Post => post(handler),
+        Method::Put => put(handler),
+        Method::Delete => delete(handler),
     }
 }
 

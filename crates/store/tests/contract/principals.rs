@@ -1,6 +1,6 @@
 //! Principals, tokens, grants and decision tickets.
 
-use pinhole_core::{Permission, PrincipalClass, Role, Scope, Via};
+use pinhole_core::{Permission, PrincipalClass, Role, Scope, Subject, Via};
 use pinhole_store::{Grant, Principal, Ticket, Token};
 use pinhole_testkit::Engine;
 
@@ -44,6 +44,8 @@ async fn tokens(engine: Engine) {
         created_at: at(0),
         expires_at: at(10),
         revoked_at: None,
+        label: None,
+        last_used_at: None,
     };
     let wide = token("wide", Scope::All);
     let narrow = Token {
@@ -71,7 +73,7 @@ async fn grants(engine: Engine) {
     let fixture = Fixture::new(engine).await;
     let ground = fixture.ground().await;
     let grant = |environment_id, role| Grant {
-        principal_id: ground.principal.id,
+        subject: Subject::Principal(ground.principal.id),
         project_id: ground.project.id,
         environment_id,
         role,
@@ -116,7 +118,8 @@ async fn users_with_a_role_are_counted_once(engine: Engine) {
         (bob.id, None, Role::Reviewer),
         (robot.id, None, Role::Approver),
     ] {
-        let grant = Grant { principal_id, project_id: ground.project.id, environment_id, role };
+        let subject = Subject::Principal(principal_id);
+        let grant = Grant { subject, project_id: ground.project.id, environment_id, role };
         tx.insert_grant(&grant).await.unwrap();
     }
     assert_eq!(tx.count_users_with_role(ground.project.id, Role::Approver).await.unwrap(), 2);

@@ -67,6 +67,7 @@ impl Fixture {
             name: name.parse().unwrap(),
             admin_since: None,
             created_at: at(0),
+            disabled_at: None,
         }
     }
 

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use pinhole_core::{Clock as _, Code, PrincipalClass, Result, Role, SystemClock, Timestamp};
+use pinhole_core::{Clock as _, Code, PrincipalClass, Result, Role, Subject, SystemClock, Timestamp};
 use pinhole_store::{Connection, Grant, Pools, Store, database_error};
 use pinhole_testkit::{Database, Engine};
 use tokio::sync::oneshot;
@@ -207,12 +207,18 @@ async fn writers_that_look_first_see_each_other(engine: Engine) {
 }
 
 fn grant(ground: &Ground, role: Role) -> Grant {
-    Grant { principal_id: ground.principal.id, project_id: ground.project.id, environment_id: None, role }
+    Grant {
+        subject: Subject::Principal(ground.principal.id),
+        project_id: ground.project.id,
+        environment_id: None,
+        role,
+    }
 }
 
 async fn take_if_first(store: &Store, grant: &Grant) -> Result<()> {
+    let Subject::Principal(person) = grant.subject else { unreachable!() };
     let mut tx = store.begin_write().await?;
-    if tx.grants_in(grant.principal_id, grant.project_id).await?.is_empty() {
+    if tx.grants_in(person, grant.project_id).await?.is_empty() {
         tx.insert_grant(grant).await?;
     }
     tx.commit().await

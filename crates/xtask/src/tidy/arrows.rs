@@ -13,6 +13,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("pinhole-blobs", &[]),
     ("pinhole-store", &[]),
     ("pinhole-gitcat", &[]),
+    ("pinhole-oidc", &[]),
+    ("pinhole-seal", &[]),
     ("pinhole-browser", &["pinhole-scenario"]),
     ("pinhole-jobs", &["pinhole-store"]),
     (
@@ -27,8 +29,11 @@ const ARROWS: &[(&str, &[&str])] = &[
             "pinhole-store",
         ],
     ),
-    ("pinhole-server", &["pinhole-app", "pinhole-contract"]),
-    ("pinhole-runtime", &["pinhole-app", "pinhole-blobs", "pinhole-jobs", "pinhole-receipt", "pinhole-store"]),
+    ("pinhole-server", &["pinhole-app", "pinhole-contract", "pinhole-oidc"]),
+    (
+        "pinhole-runtime",
+        &["pinhole-app", "pinhole-blobs", "pinhole-jobs", "pinhole-receipt", "pinhole-seal", "pinhole-store"],
+    ),
     // A worker has the one port that it drives; the steps of a scenario are what the browser's port speaks.
     (
         "pinhole-worker-capture",

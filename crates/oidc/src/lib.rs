@@ -1,0 +1,4 @@
+//! OpenID Connect as a client: discovery, the authorisation code flow with PKCE, and verified claims.
+//!
+//! It knows one provider and answers who signed in there. It must not know of sessions, rows or pages, and must not be
+//! called while a transaction is open.
