@@ -91,3 +91,8 @@ INSERT INTO subject_grants (project_id, subject_id, environment_id, role, create
 DROP TABLE grants;
 ALTER TABLE subject_grants RENAME TO grants;
 CREATE INDEX grants_by_subject ON grants (subject_id, project_id);
+
+-- Ids are ordered by time, so that the log is read newest first without sorting.
+CREATE INDEX audit_by_project ON audit (project_id, id);
+CREATE INDEX audit_by_principal ON audit (principal_id, id);
+CREATE INDEX audit_by_object ON audit (object_id, id);

@@ -13,6 +13,7 @@ mod cell_model;
 mod cells;
 mod completeness;
 mod evidence;
+mod identity;
 mod migrations;
 mod principals;
 mod projects;
