@@ -24,7 +24,10 @@ mod trial;
 mod unit;
 mod who;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use pinhole_blobs::Blobs;
 use pinhole_core::{Error, Ids, Result, Sealer, Signer};
@@ -48,6 +51,7 @@ pub use unit::{BoxFuture, Outlives, Unit};
 pub struct App {
     inner: Arc<Parts>,
     outgoing: watch::Sender<()>,
+    cursor_key: Arc<OnceLock<Vec<u8>>>,
 }
 
 /// What an [`App`] is assembled from.
@@ -101,7 +105,7 @@ impl Default for Settings {
 impl App {
     /// Assembles an application.
     pub fn new(parts: Parts) -> Self {
-        Self { inner: Arc::new(parts), outgoing: watch::Sender::new(()) }
+        Self { inner: Arc::new(parts), outgoing: watch::Sender::new(()), cursor_key: Arc::default() }
     }
 
     /// Times and limits.

@@ -6,7 +6,7 @@ use pinhole_contract::{self as contract, Idempotency, Operation, OperationSpec};
 use pinhole_core::{Actor, Error, Result};
 use serde_json::{Map, Value};
 
-use crate::{App, artifacts, baselines, projects, publications, runs, scenarios, unit::BoxFuture, who};
+use crate::{App, artifacts, baselines, page::Listing, projects, publications, runs, scenarios, unit::BoxFuture, who};
 
 type Call = Box<dyn for<'a> Fn(&'a App, &'a Actor, Map<String, Value>) -> BoxFuture<'a, Result<Reply>> + Send + Sync>;
 
@@ -97,12 +97,17 @@ where
     O: Operation,
     F: for<'a> Fn(&'a App, &'a Actor, O) -> BoxFuture<'a, Result<O::Output>> + Send + Sync + 'static,
 {
-    let call: Call = Box::new(move |app, actor, input| {
-        let command = parse::<O>(input);
+    let call: Call = Box::new(move |app, actor, mut input| {
+        let listing = (O::SPEC.idempotency == Idempotency::Read).then(|| Listing::of(actor, O::SPEC.name, &input));
+        let opened = listing.as_ref().map_or(Ok(()), |listing| listing.open(app, &mut input));
+        let command = opened.and_then(|()| parse::<O>(input));
         let running = command.map(|command| use_case(app, actor, command));
         Box::pin(async move {
             let view = running?.await?;
-            let body = serde_json::to_value(view).map_err(Error::internal)?;
+            let mut body = serde_json::to_value(view).map_err(Error::internal)?;
+            if let Some(listing) = listing {
+                listing.seal(app, &mut body)?;
+            }
             Ok(Reply { kind: kind_of(O::SPEC.idempotency, &body), body })
         })
     });

@@ -1,11 +1,88 @@
-//! Pages of lists: where one starts, and whether another follows.
+//! Pages of lists: where one starts, whether another follows, and the one form that a cursor has outside.
+//!
+//! A use case knows bare positions. What callers see and send is sealed here, for all operations alike: the position
+//! with a code over it, the caller, the operation and everything else that was asked for. A cursor opens the list that
+//! gave it, for the principal that it was given to, and nothing else. The code proves where a position came from; it is
+//! no authority, and each page is authorised on its own.
 
 use std::str::FromStr;
 
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use pinhole_contract::{Cursor, Limit};
-use pinhole_core::{Error, Result};
+use pinhole_core::{Actor, Error, PrincipalId, Result, canonical_json};
+use serde_json::{Map, Value};
+use sha2::Sha256;
 
-/// The position that a cursor stands for; `None` at the beginning.
+use crate::App;
+
+/// Members of a list's input that say which page of it is meant, not what is listed.
+const PLACES: [&str; 2] = ["cursor", "limit"];
+/// Length of the code in bytes; a guess passes once in 2^128.
+const CODE_BYTES: usize = 16;
+/// What the statement key signs to make the cursors' key. It is no statement, so nothing that is published reveals it.
+const KEY_LABEL: &[u8] = b"pinhole.cursor-key.v1";
+
+/// One list as one caller asked for it: what a cursor belongs to.
+pub(crate) struct Listing {
+    principal: PrincipalId,
+    operation: &'static str,
+    filter: Map<String, Value>,
+}
+
+impl Listing {
+    /// The list that `input` asks `operation` for. A member that is null counts as left out.
+    pub(crate) fn of(actor: &Actor, operation: &'static str, input: &Map<String, Value>) -> Self {
+        let filter = input.iter().filter(|(name, value)| !PLACES.contains(&name.as_str()) && !value.is_null());
+        let filter = filter.map(|(name, value)| (name.clone(), value.clone())).collect();
+        Self { principal: actor.principal, operation, filter }
+    }
+
+    /// Puts the position into `input` in place of the sealed cursor, if there is one.
+    ///
+    /// # Errors
+    /// `invalid_arguments` when no earlier page of this list gave it to this principal.
+    pub(crate) fn open(&self, app: &App, input: &mut Map<String, Value>) -> Result<()> {
+        let Some(Value::String(cursor)) = input.get_mut("cursor") else { return Ok(()) };
+        let opened = BASE64_URL_SAFE_NO_PAD.decode(cursor.as_bytes()).map_err(|_| bad_cursor())?;
+        let (code, position) = opened.split_at_checked(CODE_BYTES).ok_or_else(bad_cursor)?;
+        let position = str::from_utf8(position).map_err(|_| bad_cursor())?;
+        self.code(app, position)?.verify_truncated_left(code).map_err(|_| bad_cursor())?;
+        *cursor = position.to_owned();
+        Ok(())
+    }
+
+    /// Seals the position that a view names as its next page, if it names one.
+    pub(crate) fn seal(&self, app: &App, view: &mut Value) -> Result<()> {
+        let Some(Value::String(position)) = view.get_mut("next_cursor") else { return Ok(()) };
+        let code = self.code(app, position)?.finalize().into_bytes();
+        let sealed = code.iter().take(CODE_BYTES).chain(position.as_bytes());
+        *position = BASE64_URL_SAFE_NO_PAD.encode(sealed.copied().collect::<Vec<u8>>());
+        Ok(())
+    }
+
+    fn code(&self, app: &App, position: &str) -> Result<Hmac<Sha256>> {
+        let bound = canonical_json(&(self.principal, self.operation, &self.filter, position))?;
+        let mut code = Hmac::<Sha256>::new_from_slice(app.cursor_key()?).map_err(Error::internal)?;
+        code.update(&bound);
+        Ok(code)
+    }
+}
+
+impl App {
+    /// The key of the codes in cursors: a signature that only the holder of the statement key can make, and always the
+    /// same, so that every process of an installation opens what another sealed. With another statement key, lists that
+    /// are being read begin anew.
+    fn cursor_key(&self) -> Result<&[u8]> {
+        if let Some(key) = self.cursor_key.get() {
+            return Ok(key);
+        }
+        let key = self.signer()?.sign(KEY_LABEL)?;
+        Ok(self.cursor_key.get_or_init(|| key))
+    }
+}
+
+/// The position that an opened cursor stands for; `None` at the beginning.
 ///
 /// # Errors
 /// `invalid_arguments` when it is none that this list gives.
@@ -15,7 +92,7 @@ pub(crate) fn position<T: FromStr>(cursor: Option<&Cursor>) -> Result<Option<T>>
 
 /// What a cursor is told that no earlier page gave.
 pub(crate) fn bad_cursor() -> Error {
-    Error::invalid("cursor", "expected a cursor as an earlier page gave it")
+    Error::invalid("cursor", "expected a cursor that an earlier page of this list gave you, with the same filter")
 }
 
 /// How many items to load for a page: one more than it holds tells whether another follows.

@@ -54,12 +54,15 @@ impl JsonSchema for Limit {
     }
 }
 
-/// Where the next page starts: opaque, as an earlier answer gave it.
+/// Where the next page starts. Callers see it sealed and pass it back as it is; within use cases it is the bare position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Cursor(String);
 
 impl Cursor {
+    /// Length of a sealed cursor.
+    const MAX_BYTES: usize = 200;
+
     /// Wraps a position that is at most 100 visible ASCII characters.
     pub fn new(position: impl Into<String>) -> Self {
         Self(position.into())
@@ -75,7 +78,7 @@ impl TryFrom<String> for Cursor {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        if (1..=100).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic()) {
+        if (1..=Self::MAX_BYTES).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic()) {
             Ok(Self(text))
         } else {
             Err("expected a cursor as an earlier page gave it")
@@ -99,6 +102,6 @@ impl JsonSchema for Cursor {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^[!-~]+$" })
+        json_schema!({ "type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$" })
     }
 }

@@ -233,6 +233,20 @@ mod tests {
     }
 
     #[test]
+    fn lists_have_a_cursor_and_a_limit_and_name_the_next_page() {
+        // Cursors are sealed at these names of these operations, and nowhere else.
+        for operation in specs() {
+            let schemas = (operation.schemas)();
+            let (input, output) = (schemas.input.to_value(), schemas.output.to_value());
+            let name = operation.spec.name;
+            let paged = input["properties"]["cursor"].is_object();
+            assert_eq!(input["properties"]["limit"].is_object(), paged, "{name}");
+            assert_eq!(output["properties"]["next_cursor"].is_object(), paged, "{name}");
+            assert!(!paged || operation.spec.idempotency == Idempotency::Read, "{name} is no read");
+        }
+    }
+
+    #[test]
     fn outputs_have_an_object_root() {
         for operation in specs() {
             let schema = (operation.schemas)().output.to_value();

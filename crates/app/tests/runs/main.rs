@@ -4,6 +4,7 @@
 
 mod admission;
 mod attempts;
+mod cursors;
 mod idempotency;
 mod intake;
 mod leases;
@@ -15,7 +16,6 @@ mod refusals;
 mod registrar;
 mod rows;
 mod statements;
-#[expect(dead_code, reason = "the tests of baselines use the rest")]
 #[path = "../support/mod.rs"]
 mod support;
 mod verdicts;
