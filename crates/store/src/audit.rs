@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use crate::{
     Tx,
     row::Row,
-    value::{json, text, text_or_null, time},
+    value::{int, json, text, text_or_null, time, time_or_null},
 };
 
 /// One audit row.
@@ -45,6 +45,37 @@ pub struct EventRow {
     pub object_id: String,
     /// Ids and states only.
     pub payload: Json,
+}
+
+/// Which audit rows; all of them where a member is left out.
+#[derive(Clone, Debug, Default)]
+pub struct AuditFilter {
+    /// In this project.
+    pub project_id: Option<ProjectId>,
+    /// By this principal.
+    pub principal_id: Option<PrincipalId>,
+    /// By this operation.
+    pub operation: Option<String>,
+    /// On this object.
+    pub object_id: Option<String>,
+    /// At this instant or later.
+    pub from: Option<Timestamp>,
+    /// Before this instant.
+    pub to: Option<Timestamp>,
+}
+
+/// The statement that lists audit rows of which `$first` holds.
+macro_rules! listing {
+    ($first:literal) => {
+        concat!(
+            "SELECT * FROM audit WHERE ",
+            $first,
+            " AND ($1 IS NULL OR project_id = $1) AND ($2 IS NULL OR principal_id = $2) \
+             AND ($3 IS NULL OR operation = $3) AND ($4 IS NULL OR object_id = $4) \
+             AND ($5 IS NULL OR at >= $5) AND ($6 IS NULL OR at < $6) AND ($7 IS NULL OR id < $7) \
+             ORDER BY id DESC LIMIT $8"
+        )
+    };
 }
 
 fn read_audit(row: &Row) -> Result<AuditRow> {
@@ -112,6 +143,34 @@ impl Tx {
             read_audit,
         )
         .await
+    }
+
+    /// Audit rows that pass a filter, newest first, from before `before`.
+    pub async fn list_audit(
+        &mut self,
+        filter: &AuditFilter,
+        before: Option<AuditId>,
+        limit: u32,
+    ) -> Result<Vec<AuditRow>> {
+        let AuditFilter { project_id, principal_id, operation, object_id, from, to } = filter;
+        // The condition that picks fewest rows stands bare, so that its index serves it.
+        let sql = match (object_id, project_id, principal_id) {
+            (Some(_), ..) => listing!("object_id = $4"),
+            (None, Some(_), _) => listing!("project_id = $1"),
+            (None, None, Some(_)) => listing!("principal_id = $2"),
+            (None, None, None) => listing!("1 = 1"),
+        };
+        let values = [
+            text_or_null(project_id.as_ref()),
+            text_or_null(principal_id.as_ref()),
+            text_or_null(operation.as_ref()),
+            text_or_null(object_id.as_ref()),
+            time_or_null(*from),
+            time_or_null(*to),
+            text_or_null(before),
+            int(limit),
+        ];
+        self.fetch_all(sql, &values, read_audit).await
     }
 
     /// Events that were not delivered yet, oldest first, at most 200.

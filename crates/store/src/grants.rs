@@ -89,6 +89,33 @@ impl Tx {
         .await
     }
 
+    /// Every role that a principal holds anywhere, by itself or in a group.
+    pub async fn roles_of(&mut self, principal: PrincipalId) -> Result<Vec<Role>> {
+        self.fetch_all(
+            "SELECT DISTINCT role FROM grants WHERE subject_id = $1 OR subject_id IN \
+             (SELECT group_id FROM group_members WHERE principal_id = $1)",
+            &[text(principal)],
+            |row| row.parse("role"),
+        )
+        .await
+    }
+
+    /// Whether anybody that is not disabled owns the whole project, by itself or in a group.
+    pub async fn has_owner(&mut self, project: ProjectId) -> Result<bool> {
+        let found: Option<PrincipalId> = self
+            .fetch_optional(
+                "SELECT id FROM principals WHERE disabled_at IS NULL AND (id IN (SELECT subject_id FROM grants \
+                 WHERE project_id = $1 AND role = 'owner' AND environment_id = '') \
+                 OR id IN (SELECT m.principal_id FROM group_members AS m \
+                 JOIN grants ON grants.subject_id = m.group_id \
+                 WHERE grants.project_id = $1 AND grants.role = 'owner' AND grants.environment_id = '')) LIMIT 1",
+                &[text(project)],
+                |row| row.parse("id"),
+            )
+            .await?;
+        Ok(found.is_some())
+    }
+
     /// How many users that may sign in hold `role` in a project or in any environment of it, by themselves or in a
     /// group.
     pub async fn count_users_with_role(&mut self, project: ProjectId, role: Role) -> Result<u32> {

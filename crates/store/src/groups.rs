@@ -97,12 +97,13 @@ impl Tx {
         .await
     }
 
-    /// The groups that a principal is in, at most 200.
-    pub async fn groups_of(&mut self, principal: PrincipalId) -> Result<Vec<GroupId>> {
+    /// The groups that a principal is in, in the order of their names, at most 200.
+    pub async fn groups_of(&mut self, principal: PrincipalId) -> Result<Vec<Group>> {
         self.fetch_all(
-            "SELECT group_id FROM group_members WHERE principal_id = $1 ORDER BY group_id LIMIT 200",
+            "SELECT groups.* FROM groups JOIN group_members ON group_members.group_id = groups.id \
+             WHERE group_members.principal_id = $1 ORDER BY groups.name LIMIT 200",
             &[text(principal)],
-            |row| row.parse("group_id"),
+            read,
         )
         .await
     }

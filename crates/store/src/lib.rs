@@ -31,7 +31,7 @@ mod value;
 
 pub use approvals::{Approval, Decision};
 pub use artifacts::Artifact;
-pub use audit::{AuditRow, EventRow};
+pub use audit::{AuditFilter, AuditRow, EventRow};
 pub use candidates::Candidate;
 pub use catalog::{CatalogLine, CatalogRevision, Entry};
 pub use cells::{Attempt, Cell};

@@ -77,9 +77,23 @@ impl Tx {
         .await
     }
 
+    /// Whether anybody administers the installation and may sign in.
+    pub async fn has_administrator(&mut self) -> Result<bool> {
+        let query = "SELECT id FROM principals WHERE admin_since IS NOT NULL AND disabled_at IS NULL LIMIT 1";
+        let found: Option<PrincipalId> = self.fetch_optional(query, &[], |row| row.parse("id")).await?;
+        Ok(found.is_some())
+    }
+
     /// Keeps a principal from signing in, or lets it again.
     pub async fn set_principal_disabled(&mut self, id: PrincipalId, disabled_at: Option<Timestamp>) -> Result<()> {
         self.execute("UPDATE principals SET disabled_at = $2 WHERE id = $1", &[text(id), time_or_null(disabled_at)])
+            .await?;
+        Ok(())
+    }
+
+    /// Makes a principal an administrator of the installation, or none any more.
+    pub async fn set_principal_admin(&mut self, id: PrincipalId, admin_since: Option<Timestamp>) -> Result<()> {
+        self.execute("UPDATE principals SET admin_since = $2 WHERE id = $1", &[text(id), time_or_null(admin_since)])
             .await?;
         Ok(())
     }

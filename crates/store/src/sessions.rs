@@ -79,10 +79,12 @@ impl Tx {
         self.fetch_optional("SELECT * FROM sessions WHERE id = $1", &[text(id)], read).await
     }
 
-    /// Sessions of a principal that were not ended and have not run out, newest first, from before `before`.
+    /// Sessions of a principal that were not ended, have not run out and were used since `used_since`, newest first,
+    /// from before `before`.
     pub async fn sessions_of(
         &mut self,
         principal: PrincipalId,
+        used_since: Timestamp,
         before: Option<SessionId>,
         limit: u32,
     ) -> Result<Vec<Session>> {
@@ -90,9 +92,9 @@ impl Tx {
         // Ids are ordered by time, and `zzzz` is after every one.
         let before = before.map_or_else(|| "zzzz".to_owned(), |id| id.to_string());
         self.fetch_all(
-            "SELECT * FROM sessions WHERE principal_id = $1 AND ended_at IS NULL AND expires_at > $2 AND id < $3 \
-             ORDER BY id DESC LIMIT $4",
-            &[text(principal), time(now), text(before), int(limit)],
+            "SELECT * FROM sessions WHERE principal_id = $1 AND ended_at IS NULL AND expires_at > $2 \
+             AND last_used_at >= $3 AND id < $4 ORDER BY id DESC LIMIT $5",
+            &[text(principal), time(now), time(used_since), text(before), int(limit)],
             read,
         )
         .await

@@ -85,6 +85,11 @@ impl Tx {
         self.fetch_optional("SELECT * FROM tickets WHERE secret_sha256 = $1", &[text(secret)], read).await
     }
 
+    /// The ticket with this id, whatever its state.
+    pub async fn ticket(&mut self, id: TicketId) -> Result<Option<Ticket>> {
+        self.fetch_optional("SELECT * FROM tickets WHERE id = $1", &[text(id)], read).await
+    }
+
     /// Marks a ticket as used; false when it had been used before.
     pub async fn use_ticket(&mut self, id: TicketId) -> Result<bool> {
         let now = self.now();

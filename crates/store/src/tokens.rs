@@ -105,6 +105,24 @@ impl Tx {
         .await
     }
 
+    /// Tokens of services, or of one of them, that were not revoked, newest first, from before `before`.
+    pub async fn list_service_tokens(
+        &mut self,
+        service: Option<PrincipalId>,
+        before: Option<TokenId>,
+        limit: u32,
+    ) -> Result<Vec<Token>> {
+        let before = before.map_or_else(|| "zzzz".to_owned(), |id| id.to_string());
+        self.fetch_all(
+            "SELECT tokens.* FROM tokens JOIN principals ON principals.id = tokens.principal_id \
+             WHERE principals.class = 'service' AND tokens.principal_id = coalesce($1, tokens.principal_id) \
+             AND tokens.revoked_at IS NULL AND tokens.id < $2 ORDER BY tokens.id DESC LIMIT $3",
+            &[text_or_null(service), text(before), int(limit)],
+            read,
+        )
+        .await
+    }
+
     /// Ends every token of a principal.
     pub async fn revoke_tokens_of(&mut self, principal: PrincipalId) -> Result<u64> {
         let now = self.now();

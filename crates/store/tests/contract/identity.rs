@@ -1,8 +1,9 @@
-//! Sessions, groups, and the lists of principals, tokens and grants.
+//! Sessions, groups, and the lists of principals, tokens, grants and audit rows.
 
 use pinhole_core::{GroupId, PrincipalClass, PrincipalId, Role, Scope, SessionId, Subject};
-use pinhole_store::{Grant, Group, Principal, Session, Token};
+use pinhole_store::{AuditFilter, AuditRow, Grant, Group, Principal, Session, Token};
 use pinhole_testkit::Engine;
+use serde_json::json;
 
 use crate::{
     rows::{AWKWARD, sha256},
@@ -18,6 +19,9 @@ on_both_engines! {
     grants_are_listed_in_pages
     principals_are_listed_and_disabled
     tokens_are_listed_touched_and_revoked
+    tokens_of_services_are_listed
+    roles_and_owners
+    audit_rows_are_filtered_newest_first
 }
 
 /// One line of text that no statement may break on.
@@ -110,14 +114,16 @@ async fn sessions_are_listed_while_they_go_on(engine: Engine) {
     }
     assert!(tx.end_session(made[1].id).await.unwrap());
     let ids = |sessions: Vec<Session>| sessions.into_iter().map(|session| session.id).collect::<Vec<SessionId>>();
-    assert_eq!(ids(tx.sessions_of(person, None, 10).await.unwrap()), [made[3].id, made[2].id, made[0].id]);
-    assert_eq!(ids(tx.sessions_of(person, None, 1).await.unwrap()), [made[3].id]);
-    assert_eq!(ids(tx.sessions_of(person, Some(made[3].id), 1).await.unwrap()), [made[2].id]);
-    assert_eq!(ids(tx.sessions_of(person, Some(made[0].id), 10).await.unwrap()), []);
+    assert_eq!(ids(tx.sessions_of(person, at(2), None, 10).await.unwrap()), [made[3].id, made[2].id, made[0].id]);
+    assert_eq!(ids(tx.sessions_of(person, at(2), None, 1).await.unwrap()), [made[3].id]);
+    assert_eq!(ids(tx.sessions_of(person, at(2), Some(made[3].id), 1).await.unwrap()), [made[2].id]);
+    assert_eq!(ids(tx.sessions_of(person, at(2), Some(made[0].id), 10).await.unwrap()), []);
+
+    assert!(tx.sessions_of(person, at(3), None, 10).await.unwrap().is_empty());
 
     assert_eq!(tx.end_sessions_of(person).await.unwrap(), 4);
-    assert!(tx.sessions_of(person, None, 10).await.unwrap().is_empty());
-    assert_eq!(ids(tx.sessions_of(bob.id, None, 10).await.unwrap()), [other.id]);
+    assert!(tx.sessions_of(person, at(2), None, 10).await.unwrap().is_empty());
+    assert_eq!(ids(tx.sessions_of(bob.id, at(2), None, 10).await.unwrap()), [other.id]);
 }
 
 async fn groups(engine: Engine) {
@@ -155,7 +161,7 @@ async fn members_of_groups(engine: Engine) {
     tx.add_group_member(group.id, ada).await.unwrap();
     tx.add_group_member(other.id, ada).await.unwrap();
     assert_eq!(tx.group_members(group.id).await.unwrap(), [ada]);
-    assert_eq!(tx.groups_of(ada).await.unwrap(), [group.id, other.id]);
+    assert_same(tx.groups_of(ada).await.unwrap(), vec![group.clone(), other.clone()]);
     assert!(tx.groups_of(bob.id).await.unwrap().is_empty());
 
     tx.put_group_members(group.id, &[bob.id, ada]).await.unwrap();
@@ -187,7 +193,7 @@ async fn grants_through_groups(engine: Engine) {
     assert!(tx.grants_in(ada, project).await.unwrap().is_empty());
     assert_eq!(tx.count_users_with_role(project, Role::Approver).await.unwrap(), 0);
     tx.add_group_member(group.id, ada).await.unwrap();
-    assert_eq!(tx.grants_in(ada, project).await.unwrap(), [grant.clone()]);
+    assert_eq!(tx.grants_in(ada, project).await.unwrap(), std::slice::from_ref(&grant));
     assert_eq!(tx.count_users_with_role(project, Role::Approver).await.unwrap(), 1);
     // By themselves and in the group they are still one.
     tx.insert_grant(&Grant { subject: Subject::Principal(ada), ..grant.clone() }).await.unwrap();
@@ -248,7 +254,120 @@ async fn principals_are_listed_and_disabled(engine: Engine) {
     let disabled = Principal { disabled_at: Some(at(7)), ..bob.clone() };
     assert_same(tx.list_principals(None, 10).await.unwrap(), vec![ada, disabled]);
     tx.set_principal_disabled(bob.id, None).await.unwrap();
-    assert_same(tx.principal(bob.id).await.unwrap(), Some(bob));
+    assert_same(tx.principal(bob.id).await.unwrap(), Some(bob.clone()));
+
+    assert!(!tx.has_administrator().await.unwrap());
+    tx.set_principal_admin(bob.id, Some(at(8))).await.unwrap();
+    assert!(tx.has_administrator().await.unwrap());
+    assert_same(tx.principal(bob.id).await.unwrap(), Some(Principal { admin_since: Some(at(8)), ..bob.clone() }));
+    tx.set_principal_disabled(bob.id, Some(at(9))).await.unwrap();
+    assert!(!tx.has_administrator().await.unwrap());
+    tx.set_principal_admin(bob.id, None).await.unwrap();
+    assert_same(tx.principal(bob.id).await.unwrap(), Some(Principal { disabled_at: Some(at(9)), ..bob }));
+}
+
+async fn tokens_of_services_are_listed(engine: Engine) {
+    let fixture = Fixture::new(engine).await;
+    let person = fixture.ground().await.principal.id;
+    let (one, two) =
+        (fixture.principal(PrincipalClass::Service, "one"), fixture.principal(PrincipalClass::Service, "two"));
+    let mut tx = fixture.write().await;
+    let mut made = Vec::new();
+    for principal in [&one, &two] {
+        tx.insert_principal(principal).await.unwrap();
+    }
+    for (index, principal) in [one.id, two.id, one.id, one.id, person].into_iter().enumerate() {
+        made.push(fixture.token(principal, &format!("secret {index}")));
+        tx.insert_token(&made[index]).await.unwrap();
+    }
+    assert!(tx.revoke_token(made[3].id).await.unwrap());
+    let ids = |tokens: Vec<Token>| tokens.into_iter().map(|token| token.id).collect::<Vec<_>>();
+    let (first, second, third) = (made[0].id, made[1].id, made[2].id);
+    assert_eq!(ids(tx.list_service_tokens(None, None, 10).await.unwrap()), [third, second, first]);
+    assert_eq!(ids(tx.list_service_tokens(None, Some(third), 1).await.unwrap()), [second]);
+    assert_eq!(ids(tx.list_service_tokens(Some(one.id), None, 10).await.unwrap()), [third, first]);
+    assert!(tx.list_service_tokens(Some(person), None, 10).await.unwrap().is_empty());
+}
+
+async fn roles_and_owners(engine: Engine) {
+    let fixture = Fixture::new(engine).await;
+    let ground = fixture.ground().await;
+    let (ada, project) = (ground.principal.id, ground.project.id);
+    let group = fixture.group("owners");
+    let mut tx = fixture.write().await;
+    tx.insert_group(&group).await.unwrap();
+    tx.add_group_member(group.id, ada).await.unwrap();
+    let grant = |subject, environment_id, role| Grant { subject, project_id: project, environment_id, role };
+    let here = Some(ground.environment.id);
+    assert!(tx.roles_of(ada).await.unwrap().is_empty());
+    // The owner of one environment does not own the project.
+    for role in [Role::Viewer, Role::Owner] {
+        tx.insert_grant(&grant(Subject::Principal(ada), here, role)).await.unwrap();
+    }
+    assert!(!tx.has_owner(project).await.unwrap());
+    let through_group = grant(Subject::Group(group.id), None, Role::Owner);
+    tx.insert_grant(&through_group).await.unwrap();
+    assert!(tx.has_owner(project).await.unwrap());
+    assert!(!tx.has_owner(id!(fixture, ProjectId)).await.unwrap());
+    tx.insert_grant(&grant(Subject::Group(group.id), None, Role::Author)).await.unwrap();
+    let mut roles = tx.roles_of(ada).await.unwrap();
+    roles.sort();
+    assert_eq!(roles, [Role::Viewer, Role::Author, Role::Owner]);
+
+    tx.set_principal_disabled(ada, Some(at(9))).await.unwrap();
+    assert!(!tx.has_owner(project).await.unwrap());
+    tx.set_principal_disabled(ada, None).await.unwrap();
+    assert!(tx.delete_grant(&through_group).await.unwrap());
+    assert!(!tx.has_owner(project).await.unwrap());
+    tx.insert_grant(&grant(Subject::Principal(ada), None, Role::Owner)).await.unwrap();
+    assert!(tx.has_owner(project).await.unwrap());
+}
+
+async fn audit_rows_are_filtered_newest_first(engine: Engine) {
+    let fixture = Fixture::new(engine).await;
+    let (ada, bob) = (id!(fixture, PrincipalId), id!(fixture, PrincipalId));
+    let (shop, bank) = (id!(fixture, ProjectId), id!(fixture, ProjectId));
+    let row = |micros, principal_id, operation: &str, project_id, object: &str| AuditRow {
+        id: id!(fixture, AuditId),
+        at: at(micros),
+        principal_id,
+        operation: operation.into(),
+        project_id,
+        object_id: Some(object.into()),
+        request_id: id!(fixture, RequestId),
+        detail: json!({ "note": AWKWARD }),
+    };
+    let rows = [
+        row(0, ada, "start", Some(shop), "run_1"),
+        row(1, bob, "start", Some(bank), "run_2"),
+        row(2, ada, "cancel", Some(shop), "run_1"),
+        row(3, bob, "sign_in", None, "ses_1"),
+        row(4, bob, "cancel", Some(shop), "run_3"),
+    ];
+    let mut tx = fixture.write().await;
+    for row in &rows {
+        tx.insert_audit(row).await.unwrap();
+    }
+    let all = AuditFilter::default();
+    assert_same(tx.list_audit(&all, None, 10).await.unwrap(), rows.iter().rev().cloned().collect());
+    let page = tx.list_audit(&all, Some(rows[3].id), 2).await.unwrap();
+    assert_same(page, vec![rows[2].clone(), rows[1].clone()]);
+    let of = |project_id| AuditFilter { project_id: Some(project_id), ..AuditFilter::default() };
+    let cases = [
+        (of(shop), vec![4, 2, 0]),
+        (AuditFilter { principal_id: Some(bob), ..all.clone() }, vec![4, 3, 1]),
+        (AuditFilter { principal_id: Some(bob), ..of(shop) }, vec![4]),
+        (AuditFilter { operation: Some("cancel".into()), ..all.clone() }, vec![4, 2]),
+        (AuditFilter { object_id: Some("run_1".into()), ..all.clone() }, vec![2, 0]),
+        (AuditFilter { object_id: Some("run_1".into()), operation: Some("start".into()), ..of(shop) }, vec![0]),
+        (AuditFilter { object_id: Some("run_1".into()), ..of(bank) }, vec![]),
+        (AuditFilter { from: Some(at(1)), to: Some(at(3)), ..all }, vec![2, 1]),
+        (AuditFilter { from: Some(at(3)), ..of(shop) }, vec![4]),
+    ];
+    for (filter, expected) in cases {
+        let expected = expected.into_iter().map(|index: usize| rows[index].clone()).collect();
+        assert_same(tx.list_audit(&filter, None, 10).await.unwrap(), expected);
+    }
 }
 
 async fn tokens_are_listed_touched_and_revoked(engine: Engine) {

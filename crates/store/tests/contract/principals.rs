@@ -149,6 +149,8 @@ async fn tickets(engine: Engine) {
     tx.insert_ticket(&first).await.unwrap();
     assert_same(tx.ticket_by_secret(first.secret_sha256).await.unwrap(), Some(first.clone()));
     assert!(tx.ticket_by_secret(sha256("unknown")).await.unwrap().is_none());
+    assert_same(tx.ticket(first.id).await.unwrap(), Some(first.clone()));
+    assert!(tx.ticket(id!(fixture, TicketId)).await.unwrap().is_none());
 
     assert!(tx.use_ticket(first.id).await.unwrap());
     assert!(!tx.use_ticket(first.id).await.unwrap());
