@@ -10,10 +10,15 @@ use std::{
 
 use bytes::Bytes;
 use futures::{StreamExt as _, TryStreamExt as _, stream::BoxStream};
-use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt as _, local::LocalFileSystem};
+use object_store::{
+    GetOptions, GetRange, ObjectStore, ObjectStoreExt as _, chunked::ChunkedStore, local::LocalFileSystem,
+};
 use pinhole_core::{Blake3Digest, Code, Error, Result};
 
 use crate::verified::verified;
+
+/// Size of the pieces in which an object is read: each costs a change of threads, and is held until it is passed on.
+const PIECE_BYTES: usize = 128 * 1024;
 
 /// The bytes of an object in order, in pieces of no particular size.
 pub type ByteStream = BoxStream<'static, Result<Bytes>>;
@@ -93,7 +98,8 @@ impl Blobs {
             }
             options.range = Some(GetRange::Bounded(range.start..end));
         }
-        let found = self.store.get_opts(&key, options).await.map_err(|e| failure("the object", e))?;
+        let pieces = ChunkedStore::new(Arc::clone(&self.store), PIECE_BYTES);
+        let found = pieces.get_opts(&key, options).await.map_err(|e| failure("the object", e))?;
         let size = found.meta.size;
         let stream = found.into_stream().map_err(|e| failure("the object", e));
         Ok((size, if range.is_some() { stream.boxed() } else { verified(stream.boxed(), digest) }))

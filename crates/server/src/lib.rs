@@ -9,6 +9,7 @@ mod mcp;
 mod pages;
 mod rest;
 mod serve;
+mod stall;
 
 use std::sync::Arc;
 

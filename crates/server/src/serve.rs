@@ -14,10 +14,15 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use crate::stall::Impatient;
+
 /// How long running calls may go on after the server was told to stop.
 const GRACE: Duration = Duration::from_secs(10);
 /// How long a client may take to send the head of a request, and how long a connection may wait for the next one.
 const HEAD_DEADLINE: Duration = Duration::from_secs(30);
+/// How long a client may take nothing of an answer that waits for it; then the connection ends, and with it what the
+/// answer holds.
+const STALL: Duration = Duration::from_secs(30);
 /// Connections served at a time; more wait in the listener's queue.
 const MAX_CONNECTIONS: usize = 1024;
 /// Size of a request's head, in bytes.
@@ -82,7 +87,7 @@ async fn converse(stream: TcpStream, router: Router, stop: CancellationToken) {
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_DEADLINE)
             .max_buf_size(MAX_HEAD_BYTES)
-            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+            .serve_connection(TokioIo::new(Impatient::new(stream, STALL)), TowerToHyperService::new(router))
     );
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,

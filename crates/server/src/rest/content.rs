@@ -1,6 +1,9 @@
-//! The bytes of an artifact. Each request is authorised on its own, before conditions and ranges are looked at.
+//! The bytes of an artifact. Each request is authorised on its own, before conditions and ranges are looked at, and a
+//! body that takes long again while it flows.
+//!
+//! It must not hold more of an artifact than the piece that is being sent.
 
-use std::ops::Range;
+use std::{ops::Range, time::Duration};
 
 use axum::{
     Extension,
@@ -9,15 +12,20 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use futures::TryStreamExt;
 use pinhole_contract::ArtifactView;
 use pinhole_core::{Actor, ArtifactId, Code, Error};
 
 use super::{
     disposition::disposition,
-    range::{Wanted, is_not_modified, wanted},
+    flow::{Pace, watched},
+    range::{Wanted, is_another, is_not_modified, wanted},
 };
 use crate::http::{Context, Refused, report};
+
+/// A revoked reader gets bytes for this long at most; one that is slow asks for the rest with `Range`.
+const PACE: Pace = Pace { recheck: Duration::from_secs(30), whole: Duration::from_secs(15 * 60) };
 
 /// Answers `GET` and `HEAD /api/v1/artifacts/{artifact_id}/content`.
 pub(super) async fn content(
@@ -31,6 +39,10 @@ pub(super) async fn content(
     let content = context.app.artifact_content(&actor, id).await?;
     let view = &content.view;
     let tag = format!("\"sha256-{}\"", view.sha256.hex());
+    if is_another(&headers, &tag) {
+        let message = "the artifact's bytes are not those that If-Match names: they have another entity tag";
+        return Err(Refused::from(Error::conflict("entity_tag", message)).with_header(header::ETAG, value(&tag)?));
+    }
     if is_not_modified(&headers, &tag) {
         return Ok((StatusCode::NOT_MODIFIED, validators(&tag)?).into_response());
     }
@@ -42,13 +54,23 @@ pub(super) async fn content(
         Wanted::Outside => return Err(outside(view.size_bytes)),
     };
     // Opened for HEAD too, so that it says `gone` when GET would.
-    let request = actor.request;
-    let bytes = content.open(range.clone()).await?.inspect_err(move |error| report(error, request));
-    let mut response = Response::new(if method == Method::HEAD { Body::empty() } else { Body::from_stream(bytes) });
+    let bytes = content.open(range.clone()).await?;
+    let mut response = Response::new(Body::empty());
     response.headers_mut().extend(validators(&tag)?);
     response.headers_mut().extend(representation(view)?);
     measure(&mut response, range, view.size_bytes)?;
+    if method == Method::GET {
+        let request = actor.request;
+        let ask = move || may_still_read(context.clone(), actor.clone(), id);
+        let bytes = watched(bytes, PACE, ask).inspect_err(move |error| report(error, request));
+        *response.body_mut() = Body::from_stream(bytes);
+    }
     Ok(response)
+}
+
+/// Authorises a body that flows already once more.
+async fn may_still_read(context: Context, actor: Actor, id: ArtifactId) -> Result<(), Error> {
+    context.app.artifact_content(&actor, id).await.map(|_| ())
 }
 
 /// Sets status and length for the whole or a part.
@@ -72,12 +94,13 @@ fn validators(tag: &str) -> Result<HeaderMap, Error> {
     ]))
 }
 
-/// What the bytes are. The type is that of our own table of kinds, never one that a captured page chose; should a
+/// What the bytes are, in all: a part has the digest of the whole (RFC 9530). The type is that of our own table of kinds, never one that a captured page chose; should a
 /// browser show them as a document all the same, it is one without scripts or origin.
 fn representation(view: &ArtifactView) -> Result<HeaderMap, Error> {
     Ok(HeaderMap::from_iter([
         (header::CONTENT_TYPE, value(&view.media_type)?),
         (header::CONTENT_DISPOSITION, value(&disposition(&view.media_type, &view.file_name))?),
+        (HeaderName::from_static("repr-digest"), value(&repr_digest(view))?),
         (header::ACCEPT_RANGES, HeaderValue::from_static("bytes")),
         (
             header::CONTENT_SECURITY_POLICY,
@@ -85,6 +108,10 @@ fn representation(view: &ArtifactView) -> Result<HeaderMap, Error> {
         ),
         (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
     ]))
+}
+
+fn repr_digest(view: &ArtifactView) -> String {
+    format!("sha-256=:{}:", STANDARD.encode(view.sha256.as_bytes()))
 }
 
 fn outside(size: u64) -> Refused {

@@ -4,6 +4,7 @@
 
 mod content;
 mod disposition;
+mod flow;
 mod health;
 mod members;
 mod merge;

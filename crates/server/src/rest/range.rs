@@ -1,8 +1,9 @@
-//! Conditional requests and byte ranges (RFC 9110, sections 13 and 14), as far as artifact bytes need them.
+//! Conditional requests and byte ranges (RFC 9110, sections 13 and 14), as far as artifact bytes need them: they never
+//! change and have no date of modification, so that conditions on dates are ignored as the standard wants.
 
 use std::ops::Range;
 
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderName, header};
 
 /// What part of the bytes is asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -26,11 +27,21 @@ pub(super) fn wanted(headers: &HeaderMap, tag: &str, size: u64) -> Wanted {
     parse(range, size).unwrap_or(Wanted::All)
 }
 
+/// Whether `If-Match` asks for other bytes than those whose strong entity tag is `tag`.
+pub(super) fn is_another(headers: &HeaderMap, tag: &str) -> bool {
+    headers.contains_key(header::IF_MATCH)
+        && !tags(headers, &header::IF_MATCH).any(|given| given == "*" || given == tag)
+}
+
 /// Whether `If-None-Match` names `tag`, compared weakly as the standard wants.
 pub(super) fn is_not_modified(headers: &HeaderMap, tag: &str) -> bool {
-    let values = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    let mut tags = values.flat_map(|value| value.split(',')).map(str::trim);
-    tags.any(|given| given == "*" || given.strip_prefix("W/").unwrap_or(given) == tag)
+    tags(headers, &header::IF_NONE_MATCH).any(|given| given == "*" || given.strip_prefix("W/").unwrap_or(given) == tag)
+}
+
+/// The members of a list of entity tags. None of ours holds a comma.
+fn tags<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+    let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).map(str::trim)
 }
 
 fn parse(range: &str, size: u64) -> Option<Wanted> {
@@ -119,5 +130,17 @@ mod tests {
         };
         assert!(matches("\"sha256-00\"") && matches("\"x\", W/\"sha256-00\"") && matches("*"));
         assert!(!matches("\"sha256-01\"") && !matches("sha256-00") && !is_not_modified(&HeaderMap::new(), TAG));
+    }
+
+    #[test]
+    fn other_bytes_than_ours_are_told_apart() {
+        let another = |text: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::IF_MATCH, HeaderValue::from_static(text));
+            is_another(&headers, TAG)
+        };
+        assert!(another("\"sha256-01\"") && another("W/\"sha256-00\"") && another(""));
+        assert!(!another("\"sha256-00\"") && !another("\"x\", \"sha256-00\"") && !another("*"));
+        assert!(!is_another(&HeaderMap::new(), TAG));
     }
 }

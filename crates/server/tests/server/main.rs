@@ -4,6 +4,7 @@
 
 mod content;
 mod doors;
+mod download;
 mod mcp;
 mod pages;
 mod parity;

@@ -1,6 +1,6 @@
 //! An installation in a temporary directory with one project, its author and a stranger, and requests to its router.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use axum::{
     Router,
@@ -8,7 +8,10 @@ use axum::{
     http::{Request, StatusCode, response::Parts},
 };
 use pinhole_app::{App, Settings};
-use pinhole_core::{Name, PrincipalClass, Role, Scope, Slug};
+use pinhole_core::{
+    ArtifactId, ArtifactKind, ArtifactRef, Blake3Digest, Ids as _, Name, PrincipalClass, RandomIds, Role, Scope,
+    Sha256Digest, Slug,
+};
 use pinhole_runtime::{Config, Installation};
 use pinhole_server::{ServerSettings, router};
 use serde_json::{Value, json};
@@ -23,7 +26,7 @@ pub(crate) struct World {
     pub(crate) token: String,
     /// Token of somebody without any grant.
     pub(crate) stranger: String,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 /// An answer, read whole.
@@ -48,7 +51,7 @@ impl World {
         let token = token_of(&app, "ada", true).await;
         let stranger = token_of(&app, "eve", false).await;
         let router = router(app.clone(), settings);
-        let world = Self { app, router, token, stranger, _directory: directory };
+        let world = Self { app, router, token, stranger, directory };
         let project = json!({ "slug": "shop", "title": "The shop", "idempotency_key": "project" });
         let made = world.post("/api/v1/projects", &world.token, &project).await;
         assert_eq!(made.status(), 201, "{}", made.text());
@@ -57,6 +60,29 @@ impl World {
             world.app.grant(&ada, &shop, None, role).await.unwrap();
         }
         world
+    }
+
+    /// Where everything of the installation is.
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        self.directory.path().join("data")
+    }
+
+    /// Adds an artifact with these bytes beside another one, as if the registrar had found it in the same attempt.
+    /// Gives the path of its bytes.
+    pub(crate) async fn add_artifact(&self, beside: ArtifactId, kind: ArtifactKind, bytes: &[u8]) -> String {
+        let blake3 = Blake3Digest::of(bytes);
+        let hex = blake3.hex();
+        let (directory, name) = hex.split_at(2);
+        let directory = self.data_dir().join("objects/blobs").join(directory);
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join(name), bytes).unwrap();
+        let mut tx = self.app.store().begin_write().await.unwrap();
+        let mut artifact = tx.artifact(beside).await.unwrap().unwrap();
+        let (id, sha256) = (ArtifactId::from_uuid(RandomIds.uuid()), Sha256Digest::of(bytes));
+        artifact.reference = ArtifactRef { id, kind, size_bytes: bytes.len().try_into().unwrap(), sha256, blake3 };
+        tx.insert_artifact(&artifact).await.unwrap();
+        tx.commit().await.unwrap();
+        format!("/api/v1/artifacts/{id}/content")
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
