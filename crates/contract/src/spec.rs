@@ -1,7 +1,7 @@
 //! What an operation is, and the one list of them.
 
 use pinhole_core::Permission;
-use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, transform::RecursiveTransform};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// An operation: the command type is its input, `Output` its success.
@@ -148,12 +148,28 @@ impl OperationSpec {
 
 fn schemas<O: Operation>() -> Schemas {
     let schema = |make: fn(SchemaGenerator) -> Schema, settings: SchemaSettings| make(settings.into_generator());
+    let settings = || SchemaSettings::draft2020_12().with_transform(RecursiveTransform(bound_integers));
     Schemas {
-        input: schema(|generator| generator.into_root_schema_for::<O>(), SchemaSettings::draft2020_12()),
-        output: schema(
-            |generator| generator.into_root_schema_for::<O::Output>(),
-            SchemaSettings::draft2020_12().for_serialize(),
-        ),
+        input: schema(|generator| generator.into_root_schema_for::<O>(), settings()),
+        output: schema(|generator| generator.into_root_schema_for::<O::Output>(), settings().for_serialize()),
+    }
+}
+
+/// Says in words of JSON Schema what the formats of integers mean; no validator knows those.
+fn bound_integers(schema: &mut Schema) {
+    let greatest = match schema.get("format").and_then(serde_json::Value::as_str) {
+        Some("uint8") => u64::from(u8::MAX),
+        Some("uint16") => u64::from(u16::MAX),
+        Some("uint32") => u64::from(u32::MAX),
+        Some("uint64" | "uint" | "int64" | "double" | "float") => {
+            schema.remove("format");
+            return;
+        }
+        _ => return,
+    };
+    schema.remove("format");
+    if schema.get("maximum").is_none() {
+        schema.insert("maximum".into(), greatest.into());
     }
 }
 

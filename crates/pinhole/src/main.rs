@@ -1,6 +1,7 @@
 //! The command line. Each command is a file; the exit statuses of all of them stand in [`exit::Exit`].
 
 mod admin;
+mod contract;
 mod demo;
 mod exit;
 mod file;
@@ -41,6 +42,8 @@ enum Command {
     /// Make principals, grants, tokens and decision tickets, on the server's own machine.
     #[command(subcommand)]
     Token(admin::Token),
+    /// Write OpenAPI, JSON Schemas and the tool catalog of this version as files.
+    Contract(contract::Contract),
     /// Run a worker process; `serve` starts these itself.
     Worker(worker::Worker),
     /// Run one Git step for the publication worker, which starts this itself.
@@ -102,6 +105,7 @@ async fn run(command: Command) -> Result<Exit> {
         Command::Demo(demo) => demo.run().await,
         Command::Verify(verify) => verify.run(),
         Command::Token(token) => token.run().await,
+        Command::Contract(contract) => contract.run(),
         Command::Worker(worker) => worker.run().await,
         Command::GitHelper => Ok(Exit::Success),
     }

@@ -2,8 +2,9 @@
 //!
 //! A door authenticates, turns what arrived into one JSON object, calls one operation and shapes the answer. It decides
 //! nothing: rules, permissions and rows are `pinhole-app`'s. `rest`, `mcp` and `pages` never import each other; what
-//! they share is in `http`.
+//! they share is in `http`. `description` tells others about all of them.
 
+mod description;
 mod http;
 mod mcp;
 mod pages;
@@ -18,6 +19,7 @@ use bytes::Bytes;
 use pinhole_app::App;
 use url::Url;
 
+pub use description::{ContractFile, contract_files};
 pub use serve::serve;
 
 use http::{Context, Hosts};
@@ -31,6 +33,8 @@ pub struct ServerSettings {
     pub max_body_bytes: usize,
     /// More names, with or without port, accepted as `Host` beside loopback and `public_url`.
     pub allowed_hosts: Vec<String>,
+    /// Issuers whose access tokens are accepted on `/mcp`; clients are told to get one there.
+    pub authorization_servers: Vec<Url>,
     /// The public halves of the statement keys (an RFC 7517 key set), published for everybody.
     pub jwks: Bytes,
 }
@@ -46,6 +50,7 @@ impl Default for ServerSettings {
             public_url: None,
             max_body_bytes: Self::MAX_BODY_BYTES,
             allowed_hosts: Vec::new(),
+            authorization_servers: Vec::new(),
             jwks: Bytes::from_static(br#"{"keys":[]}"#),
         }
     }
@@ -56,6 +61,7 @@ pub fn router(app: App, settings: ServerSettings) -> Router {
     let hosts = Hosts::new(settings.public_url.as_ref(), &settings.allowed_hosts);
     let context = Context { app, hosts: Arc::new(hosts), settings: Arc::new(settings) };
     Router::new()
+        .merge(description::routes())
         .merge(rest::routes(&context))
         .merge(mcp::routes(&context))
         .merge(pages::routes(&context))

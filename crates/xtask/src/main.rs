@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "a command for people: its output is its purpose")]
 
 mod bench;
+mod codegen;
 mod demo;
 mod packages;
 mod step;
@@ -32,6 +33,8 @@ enum Command {
     /// Measures Pinhole beside the limits of the machine.
     #[command(subcommand)]
     Bench(bench::Bench),
+    /// Writes OpenAPI, JSON Schemas and the tool catalog to docs/contract.
+    Codegen(codegen::Codegen),
     /// Builds Pinhole and plays its whole story on this machine.
     Demo(demo::Demo),
     /// Everything that continuous integration checks: format, rules, lints and tests.
@@ -43,6 +46,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Bench(bench) => bench.run(),
+        Command::Codegen(codegen) => codegen.run(),
         Command::Demo(demo) => demo.run(),
         Command::Test(test) => test.run(),
         Command::Tidy => tidy::run(),

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 
-use crate::{Outcome, packages, step, tidy, workspace};
+use crate::{Outcome, codegen, packages, step, tidy, workspace};
 
 #[derive(Args)]
 pub(crate) struct Test {
@@ -27,6 +27,7 @@ impl Test {
         step::run("lints", workspace::cargo().args(lints))?;
         // Tests start the product's programs; building the tests alone would not make those.
         step::run("build", workspace::cargo().args(["build", "--workspace", "--bins", "--tests"]))?;
+        step::step("generated files", codegen::check)?;
         for (title, arguments) in runs(has_nextest()) {
             step::run(title, self.environment(workspace::cargo().args(*arguments)))?;
         }

@@ -12,7 +12,7 @@ use pinhole_core::{Code, Error, RequestId};
 use serde::Serialize;
 
 /// What `WWW-Authenticate` says to a caller without a credential (RFC 6750).
-const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"pinhole\"");
+const CHALLENGE: HeaderValue = HeaderValue::from_static(Refused::CHALLENGE);
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
 /// An error on its way out, with headers that belong to it.
@@ -37,6 +37,15 @@ struct Problem {
 }
 
 impl Refused {
+    /// The challenge as text.
+    pub(crate) const CHALLENGE: &str = "Bearer realm=\"pinhole\"";
+
+    /// Whether `answer` asks for a credential; for layers that add to the challenge.
+    pub(crate) fn is_challenge(answer: &Response) -> bool {
+        let pending = answer.extensions().get::<Pending>();
+        pending.is_some_and(|Pending(error)| error.code() == Code::Unauthenticated)
+    }
+
     /// Adds a header to the answer.
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));

@@ -3,12 +3,12 @@
 use axum::http::request::Parts;
 use pinhole_app::{App, Reply, ReplyKind};
 use pinhole_contract::ErrorBody;
-use pinhole_core::{Actor, RequestId, Result};
+use pinhole_core::{Actor, Error, RequestId, Result};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
-        PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult, ErrorCode,
+        Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
     },
     service::RequestContext,
 };
@@ -16,6 +16,10 @@ use serde_json::Value;
 
 use super::tools::{entry, tools};
 use crate::http::{invoke, report};
+
+/// Methods that this server has. A message of such a method that the library takes for one of an unknown method has
+/// parameters that do not fit it.
+const METHODS: &[&str] = &["initialize", "server/discover", "ping", "tools/list", "tools/call"];
 
 /// The server side of one MCP request.
 pub(super) struct Tools {
@@ -58,8 +62,29 @@ impl ServerHandler for Tools {
         Ok(result(reply, actor.request).into())
     }
 
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        if !METHODS.contains(&request.method.as_str()) {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None));
+        }
+        let error = misfit(request.params.as_ref());
+        let body = ErrorBody::new(&error, actor(&context)?.request);
+        Err(ErrorData::invalid_params(error.message().to_owned(), serde_json::to_value(body).ok()))
+    }
+
     fn get_tool(&self, name: &str) -> Option<Tool> {
         tools().iter().find(|tool| tool.name == name).cloned()
+    }
+}
+
+/// What is wrong with parameters that do not fit their method.
+fn misfit(params: Option<&Value>) -> Error {
+    match params.and_then(|params| params.get("arguments")) {
+        Some(arguments) if !arguments.is_object() => Error::invalid("arguments", "expected an object"),
+        _ => Error::invalid("params", "do not fit the method"),
     }
 }
 

@@ -4,6 +4,7 @@
 //! process can answer any of them; clients of the revision before sessions were dropped are served the same way.
 
 mod handler;
+mod metadata;
 mod tools;
 
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use axum::{
     http::{StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
-    routing::any_service,
+    routing::{any_service, get},
 };
 use pinhole_core::Error;
 use rmcp::transport::streamable_http_server::{
@@ -23,8 +24,9 @@ use rmcp::transport::streamable_http_server::{
 
 use crate::http::{Context, Refused, limit_body, require_bearer, without_repeated_names};
 use handler::Tools;
+pub(crate) use tools::tool;
 
-/// The route.
+/// The routes.
 pub(crate) fn routes(context: &Context) -> Router<Context> {
     let app = context.app.clone();
     let config = StreamableHttpServerConfig::default()
@@ -39,11 +41,15 @@ pub(crate) fn routes(context: &Context) -> Router<Context> {
         Arc::new(NeverSessionManager::default()),
         config,
     );
-    Router::new()
+    let described =
+        metadata::PATHS.iter().fold(Router::new(), |router, path| router.route(path, get(metadata::metadata)));
+    let mcp = Router::new()
         .route("/mcp", any_service(service))
         .route_layer(middleware::from_fn(refuse_repeated_names))
         .route_layer(middleware::from_fn_with_state(context.clone(), limit_body))
         .route_layer(middleware::from_fn_with_state(context.clone(), require_bearer))
+        .route_layer(middleware::from_fn_with_state(context.clone(), metadata::challenge));
+    described.merge(mcp)
 }
 
 /// Refuses JSON in which an object has a name twice: which of the two counts is nobody's choice to make. REST does the

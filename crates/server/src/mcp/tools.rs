@@ -23,7 +23,8 @@ fn offered() -> impl Iterator<Item = &'static OperationSpec> {
     specs().iter().filter(|operation| entry(operation.spec.name).is_some())
 }
 
-fn tool(operation: &OperationSpec) -> Tool {
+/// The tool that stands for `operation`.
+pub(crate) fn tool(operation: &OperationSpec) -> Tool {
     let (spec, schemas) = (&operation.spec, (operation.schemas)());
     Tool::new_with_raw(spec.name, Some(spec.summary.into()), Arc::new(object(schemas.input.to_value())))
         .with_raw_output_schema(Arc::new(output_schema(object(schemas.output.to_value()))))

@@ -104,6 +104,26 @@ async fn health_and_keys_are_for_everybody() {
 }
 
 #[tokio::test]
+async fn the_openapi_document_is_for_everybody() {
+    let world = World::new().await;
+    let answer = world.send(Request::get("/api/v1/openapi.json").body(Body::empty()).unwrap()).await;
+    assert_eq!((answer.status().as_u16(), answer.header("content-type")), (200, "application/json"));
+    assert!(answer.header("cache-control").starts_with("public"));
+    let document = answer.json();
+    assert_eq!(document["openapi"], "3.1.0");
+    // What it says is there is there: no path is unknown to the router, and no method to its path.
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for method in methods.as_object().unwrap().keys() {
+            let id = path.replace(['{', '}'], "");
+            let request =
+                Request::builder().method(method.to_uppercase().as_str()).uri(&id).header("host", "localhost");
+            let answer = world.send(request.body(Body::empty()).unwrap()).await;
+            assert!(![404, 405].contains(&answer.status().as_u16()), "{method} {path}: {}", answer.text());
+        }
+    }
+}
+
+#[tokio::test]
 async fn readiness_follows_the_database() {
     let world = World::new().await;
     world.app.store().close().await;

@@ -2,6 +2,7 @@
 
 use axum::{body::Body, http::Request};
 use pinhole_contract::{Surfaces, specs};
+use pinhole_server::ServerSettings;
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -66,6 +67,71 @@ async fn an_unknown_tool_is_a_mistake_of_the_protocol() {
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "no_tool" } });
     let answer = world.mcp(&world.token, "2025-11-25", &call, &[]).await.json();
     assert_eq!(answer["error"]["code"], -32602);
+}
+
+#[tokio::test]
+async fn parameters_that_do_not_fit_their_method_are_told() {
+    let world = World::new().await;
+    for (method, name, params, field) in [
+        ("tools/call", Some("whoami"), json!({ "name": "whoami", "arguments": [] }), "arguments"),
+        ("tools/call", Some("whoami"), json!({ "name": "whoami", "arguments": "x" }), "arguments"),
+        ("tools/call", None, json!({ "arguments": {} }), "params"),
+    ] {
+        let message = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
+        let initialized = world.mcp(&world.token, "2025-11-25", &message, &[]).await;
+        for answer in [initialized, modern(&world, method, name, params.clone()).await] {
+            let error = &answer.json()["error"];
+            assert_eq!(error["code"], -32602, "{params}: {}", answer.text());
+            if let Some(body) = error.get("data").filter(|data| data.get("code").is_some()) {
+                assert_eq!((&body["code"], &body["details"]["field"]), (&json!("invalid_arguments"), &json!(field)));
+            }
+        }
+    }
+    let unknown = json!({ "jsonrpc": "2.0", "id": 7, "method": "no/such/method" });
+    assert_eq!(world.mcp(&world.token, "2025-11-25", &unknown, &[]).await.json()["error"]["code"], -32601);
+}
+
+#[tokio::test]
+async fn cursors_that_no_list_gave_are_refused() {
+    let world = World::new().await;
+    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "cursor": "made up" } });
+    assert_eq!(world.mcp(&world.token, "2025-11-25", &list, &[]).await.json()["error"]["code"], -32602);
+}
+
+#[tokio::test]
+async fn who_is_refused_is_told_where_to_ask() {
+    let public = "https://pinhole.example".parse().unwrap();
+    let settings = ServerSettings { public_url: Some(public), ..ServerSettings::default() };
+    for (world, base) in
+        [(World::new().await, "http://localhost"), (World::with(settings).await, "https://pinhole.example")]
+    {
+        let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+        let refused = world.mcp("phu_wrong", "2025-11-25", &list, &[]).await;
+        let place = format!("{base}/.well-known/oauth-protected-resource/mcp");
+        assert_eq!(refused.status(), 401);
+        let expected = format!("Bearer realm=\"pinhole\", error=\"invalid_token\", resource_metadata=\"{place}\"");
+        assert_eq!(refused.header("www-authenticate"), expected);
+        for path in ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"] {
+            let answer = world.send(Request::get(path).header("host", "localhost").body(Body::empty()).unwrap()).await;
+            assert_eq!(answer.status(), 200, "{}", answer.text());
+            let metadata = answer.json();
+            assert_eq!(metadata["resource"], format!("{base}/mcp"));
+            assert_eq!(metadata["bearer_methods_supported"], json!(["header"]));
+            assert!(metadata["scopes_supported"].as_array().unwrap().contains(&json!("run.start")));
+            assert!(metadata.get("authorization_servers").is_none(), "{metadata}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_missing_grant_or_scope_is_a_refusal_of_the_tool() {
+    let world = World::new().await;
+    let arguments = json!({ "slug": "b", "title": "B", "idempotency_key": "k" });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "create_project", "arguments": arguments } });
+    let answer = world.mcp(&world.stranger, "2025-11-25", &call, &[]).await;
+    assert_eq!(answer.status(), 200);
+    assert_eq!(answer.json()["result"]["structuredContent"]["code"], "permission_denied");
 }
 
 #[tokio::test]

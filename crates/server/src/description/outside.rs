@@ -1,0 +1,125 @@
+//! The routes outside of the operation table: bytes of artifacts, health, keys, and what describes the server itself.
+
+use serde_json::{Map, Value, json};
+
+use super::responses::{headers, put, reference, succeeded};
+
+/// A route that is no operation.
+pub(super) struct Route {
+    /// Its path.
+    pub(super) path: &'static str,
+    /// Its method in lower case.
+    pub(super) method: &'static str,
+    /// What OpenAPI says of it.
+    pub(super) described: Value,
+}
+
+/// Every route outside of the table, but for the pages and MCP, which OpenAPI has no words for.
+pub(super) fn routes() -> Vec<Route> {
+    let open = |path, name, summary, media_type, description| Route {
+        path,
+        method: "get",
+        described: open(name, summary, media_type, description),
+    };
+    let mut routes = vec![
+        bytes("get", "get_artifact_content", "Read the bytes of an artifact, whole or a range of them."),
+        bytes("head", "head_artifact_content", "Read the headers that GET would answer with."),
+        open("/livez", "livez", "Tell whether the process answers.", "application/json", "It does."),
+        open("/api/v1/openapi.json", "get_openapi", "Read this document.", "application/json", "The document."),
+        open(
+            "/.well-known/pinhole/receipt-keys.json",
+            "get_receipt_keys",
+            "Read the public keys that receipts are verified with.",
+            "application/jwk-set+json",
+            "A key set (RFC 7517).",
+        ),
+        open(
+            "/.well-known/oauth-protected-resource",
+            "get_protected_resource",
+            "Read what an OAuth client has to know about the MCP endpoint.",
+            "application/json",
+            "Protected-resource metadata (RFC 9728).",
+        ),
+        open(
+            "/.well-known/oauth-protected-resource/mcp",
+            "get_protected_resource_of_mcp",
+            "Read what an OAuth client has to know about the MCP endpoint.",
+            "application/json",
+            "Protected-resource metadata (RFC 9728).",
+        ),
+    ];
+    let mut ready = self::open("readyz", "Tell whether the server can work.", "application/json", "It can.");
+    ready["responses"]["503"] = succeeded("It cannot; the checks say why.", json!({ "type": "object" }));
+    routes.push(Route { path: "/readyz", method: "get", described: ready });
+    routes
+}
+
+/// A route for everybody, with a JSON object as its only answer.
+fn open(name: &str, summary: &str, media_type: &str, description: &str) -> Value {
+    json!({
+        "operationId": name,
+        "summary": summary,
+        "tags": ["server"],
+        "security": [],
+        "responses": { "200": {
+            "description": description,
+            "headers": headers(),
+            "content": { media_type: { "schema": { "type": "object" } } },
+        } },
+    })
+}
+
+/// The bytes of an artifact.
+fn bytes(method: &'static str, name: &str, summary: &str) -> Route {
+    let header = |name: &str, description: &str| {
+        json!({ "name": name, "in": "header", "required": false, "description": description,
+            "schema": { "type": "string" } })
+    };
+    let mut parameters = vec![
+        json!({ "name": "artifact_id", "in": "path", "required": true, "description": "The artifact.",
+            "schema": { "type": "string", "pattern": "^art_[0-9a-f]{32}$" } }),
+        header("If-None-Match", "Tags that the caller has; 304 when the artifact's is among them."),
+    ];
+    let content = json!({ "*/*": { "schema": {} } });
+    let mut responses = Map::from_iter([
+        ("200".to_owned(), json!({ "description": "All of the bytes.", "headers": of_bytes(), "content": content })),
+        ("304".to_owned(), json!({ "description": "The caller has them.", "headers": of_bytes() })),
+    ]);
+    for (status, name) in [
+        ("401", "Unauthenticated"),
+        ("403", "PermissionDenied"),
+        ("404", "NotFound"),
+        ("410", "Gone"),
+        ("422", "InvalidArguments"),
+        ("429", "LimitExceeded"),
+        ("500", "Internal"),
+        ("503", "ProviderUnavailable"),
+    ] {
+        responses.insert(status.to_owned(), reference(name));
+    }
+    if method == "get" {
+        parameters.push(header("Range", "One range of bytes."));
+        parameters.push(header("If-Range", "The tag that the range is of; else all bytes are answered."));
+        let mut part = of_bytes();
+        put(&mut part, "Content-Range", "Where the bytes are.", "string");
+        responses.insert(
+            "206".to_owned(),
+            json!({ "description": "A range of the bytes.", "headers": part, "content": content }),
+        );
+        responses.insert("416".to_owned(), json!({ "description": "The range lies outside.", "headers": headers() }));
+    }
+    let described = json!({
+        "operationId": name,
+        "summary": summary,
+        "tags": ["artifacts"],
+        "parameters": parameters,
+        "responses": responses,
+    });
+    Route { path: "/api/v1/artifacts/{artifact_id}/content", method, described }
+}
+
+fn of_bytes() -> Map<String, Value> {
+    let mut headers = headers();
+    put(&mut headers, "ETag", "A strong tag made of the bytes' SHA-256.", "string");
+    headers
+}
