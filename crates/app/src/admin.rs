@@ -6,10 +6,10 @@ use pinhole_core::{
     Error, Name, PrincipalClass, PrincipalId, RemoteId, Result, Role, Scope, Sha256Digest, Slug, Subject, Timestamp,
     TokenId,
 };
-use pinhole_store::{Grant, Principal, Remote, Token};
+use pinhole_store::{Grant, Principal, Remote};
 use serde_json::json;
 
-use crate::{App, unit::Unit};
+use crate::{App, grants, principals, tokens, tokens::Wanted, unit::Unit};
 
 /// A fresh token. The secret is shown once and stored nowhere.
 #[derive(Clone)]
@@ -38,17 +38,7 @@ impl App {
                         || Error::conflict("exists", "a principal of this name exists: name it with the class, and as an administrator only if it is one");
                     return if same { Ok(found.id) } else { Err(other()) };
                 }
-                let principal = Principal {
-                    id: PrincipalId::from_uuid(unit.uuid()),
-                    class,
-                    name: name.clone(),
-                    admin_since: admin.then(|| unit.now()),
-                    created_at: unit.now(),
-                    disabled_at: None,
-                };
-                unit.insert_principal(&principal).await?;
-                let detail = json!({ "class": class, "name": name, "admin": admin });
-                unit.audit(None, Some(principal.id.to_string()), detail).await?;
+                let principal = principals::insert(unit, class, name, admin).await?;
                 Ok(principal.id)
             })
         })
@@ -60,30 +50,12 @@ impl App {
     /// # Errors
     /// `not_found` without such a principal.
     pub async fn create_token(&self, name: &Name, scope: &Scope, lifetime: Duration) -> Result<NewToken> {
-        let secret = self.secret_bytes()?;
-        let (actor, secret) = (self.system_actor(), &secret);
+        let (actor, random) = (self.system_actor(), &self.secret_bytes()?);
         self.write(&actor, "create_token", move |unit, _| {
             Box::pin(async move {
                 let principal = principal(unit, name).await?;
-                let prefix = match principal.class {
-                    PrincipalClass::User => "phu",
-                    PrincipalClass::Service => "phs",
-                };
-                let secret = with_checksum(prefix, secret);
-                let token = Token {
-                    id: TokenId::from_uuid(unit.uuid()),
-                    principal_id: principal.id,
-                    secret_sha256: Sha256Digest::of(secret.as_bytes()),
-                    scope: scope.clone(),
-                    created_at: unit.now(),
-                    expires_at: unit.now().plus(lifetime),
-                    revoked_at: None,
-                    label: None,
-                    last_used_at: None,
-                };
-                unit.insert_token(&token).await?;
-                let detail = json!({ "principal": principal.id, "scope": scope, "expires_at": token.expires_at });
-                unit.audit(None, Some(token.id.to_string()), detail).await?;
+                let wanted = Wanted { label: None, scope, lifetime };
+                let (token, secret) = tokens::insert(unit, &principal, &wanted, random).await?;
                 Ok(NewToken { secret, id: token.id, expires_at: token.expires_at })
             })
         })
@@ -114,8 +86,7 @@ impl App {
         self.write(&actor, "grant_role", move |unit, _| {
             Box::pin(async move {
                 let grant = find_grant(unit, name, project, environment, role).await?;
-                unit.insert_grant(&grant).await?;
-                audit_grant(unit, &grant).await
+                grants::give(unit, &grant).await
             })
         })
         .await
@@ -136,10 +107,7 @@ impl App {
         self.write(&actor, "revoke_role", move |unit, _| {
             Box::pin(async move {
                 let grant = find_grant(unit, name, project, environment, role).await?;
-                if !unit.delete_grant(&grant).await? {
-                    return Err(Error::not_found());
-                }
-                audit_grant(unit, &grant).await
+                if grants::take(unit, &grant).await? { Ok(()) } else { Err(Error::not_found()) }
             })
         })
         .await
@@ -214,9 +182,4 @@ async fn find_grant(
         }
     };
     Ok(Grant { subject: Subject::Principal(principal.id), project_id: project.id, environment_id, role })
-}
-
-async fn audit_grant(unit: &mut Unit, grant: &Grant) -> Result<()> {
-    let detail = json!({ "subject": grant.subject, "role": grant.role, "environment": grant.environment_id });
-    unit.audit(Some(grant.project_id), Some(grant.project_id.to_string()), detail).await
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use pinhole_core::{
-    Actor, Authority, EnvironmentId, Error, Permission, PrincipalClass, PrincipalId, ProjectId, Reason, RequestId,
-    Result, SessionId, Sha256Digest, Slug, Timestamp, Via,
+    Actor, Authority, Code, EnvironmentId, Error, Permission, PrincipalClass, PrincipalId, ProjectId, Reason,
+    RequestId, Result, SessionId, Sha256Digest, Slug, Timestamp, Via,
 };
 use pinhole_store::{Environment, Grant, Project, Session, Token, Tx};
 
@@ -14,7 +14,7 @@ use crate::{App, unit::Unit};
 const FRESH_SESSION: Duration = Duration::from_secs(15 * 60);
 
 /// How long a session goes on without being used.
-const SESSION_IDLE: Duration = Duration::from_secs(30 * 60);
+pub(crate) const SESSION_IDLE: Duration = Duration::from_secs(30 * 60);
 
 /// What a human decision is about; a ticket must name exactly this.
 pub(crate) struct DecisionClaim<'a> {
@@ -38,6 +38,7 @@ impl App {
         if !token_is_valid(&token, tx.now()) {
             return Err(Error::unauthenticated());
         }
+        self.note_token_use(&token, tx.now());
         let authority = Authority::Token { id: token.id, scope: token.scope, secret };
         actor_of(&mut tx, token.principal_id, authority, request).await
     }
@@ -53,6 +54,7 @@ impl App {
         if !session_goes_on(&session, tx.now()) {
             return Err(Error::unauthenticated());
         }
+        self.note_session_use(&session, tx.now());
         let authority = Authority::Session { id: session.id, secret, reauthenticated_at: session.reauthenticated_at };
         actor_of(&mut tx, session.principal_id, authority, request).await
     }
@@ -83,6 +85,20 @@ impl Unit {
         let id = project.as_ref().map_or_else(|| ProjectId::from_uuid(uuid::Uuid::nil()), |project| project.id);
         self.authorise(id, None, permission).await?;
         project.ok_or_else(Error::not_found)
+    }
+
+    /// The project with this slug, if the actor has `permission` in it or administers the installation. To everybody else
+    /// a missing project looks like a hidden one. It is no authority to read the project.
+    pub(crate) async fn administered_project(&mut self, slug: &Slug, permission: Permission) -> Result<Project> {
+        let refused = match self.authorised_project(slug, permission).await {
+            Err(error) if matches!(error.code(), Code::NotFound | Code::PermissionDenied) => error,
+            outcome => return outcome,
+        };
+        match self.authorise_admin().await {
+            Ok(()) => self.project_by_slug(slug).await?.ok_or_else(Error::not_found),
+            Err(error) if error.code() == Code::PermissionDenied => Err(refused),
+            Err(error) => Err(error),
+        }
     }
 
     /// The environment with this slug, if the actor may see it and has `permission` in it.
@@ -187,8 +203,13 @@ impl Unit {
     }
 
     fn has_fresh_session(&self) -> bool {
-        let Authority::Session { reauthenticated_at, .. } = self.actor().authority else { return false };
-        self.actor().class == PrincipalClass::User && self.now().since(reauthenticated_at) <= FRESH_SESSION
+        self.human_authority_until().is_some_and(|until| self.now() <= until)
+    }
+
+    /// Until when the actor's session carries human authority, if it is one that can.
+    pub(crate) fn human_authority_until(&self) -> Option<Timestamp> {
+        let Authority::Session { reauthenticated_at, .. } = self.actor().authority else { return None };
+        (self.actor().class == PrincipalClass::User).then(|| reauthenticated_at.plus(FRESH_SESSION))
     }
 
     /// Human authority: a user's fresh session, or a decision ticket for exactly this, which is used up by it.

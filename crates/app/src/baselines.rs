@@ -27,6 +27,7 @@ pub(crate) use self::{
     decide::decide,
     request::request,
     review::review_visual,
+    ticket::create_ticket,
 };
 pub use ticket::NewTicket;
 

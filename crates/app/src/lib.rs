@@ -6,12 +6,17 @@
 
 mod admin;
 mod artifacts;
+mod audit;
 mod authority;
 mod baselines;
 mod capture;
+mod grants;
+mod groups;
 mod idempotency;
+mod keys;
 mod operations;
 mod page;
+mod principals;
 mod projects;
 mod publications;
 mod readiness;
@@ -20,8 +25,10 @@ mod runs;
 mod scenarios;
 mod sessions;
 mod sweep;
+mod tokens;
 mod trial;
 mod unit;
+mod uses;
 mod who;
 
 use std::{
@@ -52,6 +59,7 @@ pub struct App {
     inner: Arc<Parts>,
     outgoing: watch::Sender<()>,
     cursor_key: Arc<OnceLock<Vec<u8>>>,
+    uses: uses::Uses,
 }
 
 /// What an [`App`] is assembled from.
@@ -105,7 +113,12 @@ impl Default for Settings {
 impl App {
     /// Assembles an application.
     pub fn new(parts: Parts) -> Self {
-        Self { inner: Arc::new(parts), outgoing: watch::Sender::new(()), cursor_key: Arc::default() }
+        Self {
+            inner: Arc::new(parts),
+            outgoing: watch::Sender::new(()),
+            cursor_key: Arc::default(),
+            uses: uses::Uses::default(),
+        }
     }
 
     /// Times and limits.

@@ -6,7 +6,10 @@ use pinhole_contract::{self as contract, Idempotency, Operation, OperationSpec};
 use pinhole_core::{Actor, Error, Result};
 use serde_json::{Map, Value};
 
-use crate::{App, artifacts, baselines, page::Listing, projects, publications, runs, scenarios, unit::BoxFuture, who};
+use crate::{
+    App, artifacts, audit, baselines, grants, groups, keys, page::Listing, principals, projects, publications, runs,
+    scenarios, sessions, tokens, unit::BoxFuture, who,
+};
 
 type Call = Box<dyn for<'a> Fn(&'a App, &'a Actor, Map<String, Value>) -> BoxFuture<'a, Result<Reply>> + Send + Sync>;
 
@@ -66,6 +69,12 @@ fn table() -> Vec<Entry> {
     entries! {
         Whoami => who::whoami,
         ListOperations => who::list_operations,
+        ListMyTokens => tokens::list_own,
+        CreateMyToken => tokens::create_own,
+        RevokeMyToken => tokens::revoke_own,
+        ListMySessions => sessions::list_own,
+        RevokeMySession => sessions::revoke_own,
+        CreateDecisionTicket => baselines::create_ticket,
         CreateProject => projects::create_project,
         GetProject => projects::get_project,
         CreateEnvironment => projects::create_environment,
@@ -89,6 +98,21 @@ fn table() -> Vec<Entry> {
         GetCatalogRevision => baselines::get_revision,
         PublishBaselineCatalog => publications::publish,
         GetPublication => publications::get,
+        GrantRole => grants::grant,
+        RevokeRole => grants::revoke,
+        ListGrants => grants::list,
+        CreatePrincipal => principals::create,
+        ListPrincipals => principals::list,
+        UpdatePrincipal => principals::update,
+        CreateGroup => groups::create,
+        ListGroups => groups::list,
+        GetGroup => groups::get,
+        PutGroupMembers => groups::put_members,
+        CreateServiceToken => tokens::create_of_service,
+        ListServiceTokens => tokens::list_of_services,
+        RevokeServiceToken => tokens::revoke_of_service,
+        ListAudit => audit::list,
+        ListSigningKeys => keys::list,
     }
 }
 

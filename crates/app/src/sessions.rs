@@ -1,11 +1,14 @@
 //! Browser sessions: how one begins after a proof of who the user is, is renewed by another proof, and ends.
 
+mod own;
+
 use std::time::Duration;
 
 use pinhole_core::{Actor, Error, PrincipalClass, PrincipalId, Result, SessionId, Sha256Digest, Timestamp};
 use pinhole_store::Session;
 use serde_json::json;
 
+pub(crate) use self::own::{list as list_own, revoke as revoke_own};
 use crate::{App, admin::with_checksum, unit::Unit};
 
 /// How long a session lasts at most.

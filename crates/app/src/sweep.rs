@@ -10,13 +10,17 @@ use pinhole_store::Cell;
 use crate::{App, capture::MAX_ATTEMPTS, runs::FIRST_REQUEUE};
 
 impl App {
-    /// Looks once at every cell and publication that is due, at most 100 of each. Any number of sweepers may run at the
+    /// Looks once at every cell and publication that is due, at most 100 of each, and writes when credentials were last
+    /// used. Any number of sweepers may run at the
     /// same time.
     ///
     /// # Errors
     /// The last of the database's, when all the others have been looked at: what cannot be brought on holds up nothing
     /// else.
     pub async fn sweep(&self) -> Result<usize> {
+        if let Err(error) = self.write_uses().await {
+            tracing::warn!(?error, "when credentials were last used was not written");
+        }
         let mut tx = self.store().begin_read().await?;
         let due = tx.due_cells().await?;
         drop(tx);

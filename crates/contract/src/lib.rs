@@ -3,17 +3,23 @@
 //! REST, MCP, pages and every schema file are made from this list. It holds no behaviour: `pinhole-app` implements the
 //! operations, and the transports call them.
 
+mod audit;
 mod baselines;
 mod catalog;
 mod error;
+mod grants;
+mod me;
 mod page;
+mod principals;
 mod projects;
 mod publications;
 mod runs;
 mod scenarios;
 mod spec;
+mod tokens;
 mod who;
 
+pub use audit::{AuditEntryView, AuditList, ListAudit, ListSigningKeys, SigningKeyList, SigningKeyView};
 pub use baselines::{
     ApprovalRequestItem, ApprovalView, CandidateView, CaptureVisualBaseline, ConsumeBaselineApproval, DecideApproval,
     DecisionView, GetApproval, Materialized, MaterializedView, RequestBaselineApproval, ReviewView,
@@ -21,7 +27,15 @@ pub use baselines::{
 };
 pub use catalog::{CatalogEntryView, CatalogRevisionView, GetCatalogRevision, Latest, RevisionSelector};
 pub use error::{ErrorBody, status_of};
+pub use grants::{GrantList, GrantRole, GrantView, ListGrants, RevokeRole};
+pub use me::{
+    CreateDecisionTicket, ListMySessions, RevokeMySession, SessionList, SessionView, TicketDecision, TicketView,
+};
 pub use page::{Cursor, Limit};
+pub use principals::{
+    CreateGroup, CreatePrincipal, GetGroup, GroupList, GroupSummary, GroupView, ListGroups, ListPrincipals,
+    PrincipalList, PrincipalView, PutGroupMembers, UpdatePrincipal,
+};
 pub use projects::{
     CreateEnvironment, CreateProject, EnvironmentDocument, EnvironmentView, GetEnvironment, GetProject, ProjectView,
 };
@@ -36,7 +50,11 @@ pub use scenarios::{
     ValidationView,
 };
 pub use spec::{Idempotency, Method, Operation, OperationSpec, OperationView, Schemas, Spec, Surfaces, Who, specs};
-pub use who::{ListOperations, OperationList, Whoami, WhoamiView};
+pub use tokens::{
+    CreateMyToken, CreateServiceToken, LifetimeDays, ListMyTokens, ListServiceTokens, NewTokenView, RevokeMyToken,
+    RevokeServiceToken, TokenList, TokenView,
+};
+pub use who::{CredentialView, GroupRef, ListOperations, OperationList, Whoami, WhoamiView};
 
 /// The version of the tool catalog.
 pub const CATALOG_VERSION: &str = "050.2.0";

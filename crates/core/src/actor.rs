@@ -76,6 +76,8 @@ text_enum! {
         BaselineRetire = "baseline.retire",
         /// Fork and promote lines.
         LineWrite = "line.write",
+        /// Read the audit log of a project.
+        AuditRead = "audit.read",
         /// Installation-wide administration; reads no project.
         Admin = "admin",
     }
@@ -100,7 +102,8 @@ impl Role {
             | P::GrantWrite
             | P::PolicyWrite
             | P::BaselineRetire
-            | P::LineWrite => matches!(self, Self::Owner),
+            | P::LineWrite
+            | P::AuditRead => matches!(self, Self::Owner),
             P::Admin => false,
         }
     }
@@ -143,7 +146,7 @@ pub enum Scope {
     /// No narrowing.
     All,
     /// Only these permissions.
-    Only(Vec<Permission>),
+    Only(#[schemars(length(max = 50))] Vec<Permission>),
 }
 
 impl Scope {

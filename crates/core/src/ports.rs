@@ -49,6 +49,8 @@ impl Ids for RandomIds {
 pub trait Signer: Send + Sync {
     /// The key's id: its RFC 7638 thumbprint.
     fn key_id(&self) -> &str;
+    /// The public half: the 32 bytes of RFC 8032.
+    fn public_key(&self) -> [u8; 32];
     /// The Ed25519 signature over `message`.
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>>;
 }

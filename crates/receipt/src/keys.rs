@@ -82,6 +82,10 @@ impl Signer for SigningKey {
         &self.public.key_id
     }
 
+    fn public_key(&self) -> [u8; 32] {
+        self.public.bytes
+    }
+
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>> {
         Ok(self.key.sign(message).to_vec())
     }

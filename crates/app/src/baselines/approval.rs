@@ -44,6 +44,15 @@ pub(super) async fn authorised(unit: &mut Unit, id: ApprovalId, permission: Perm
     Ok(Requested { approval, candidates })
 }
 
+/// Refuses what is not pending.
+pub(super) fn check_pending(approval: &Approval) -> Result<()> {
+    if approval.state == ApprovalState::Pending {
+        return Ok(());
+    }
+    let message = format!("the approval is {}: only a pending one can be decided", approval.state);
+    Err(Error::conflict("not_pending", message))
+}
+
 /// Looks whether a pending or approved request has ended without anybody having recorded it.
 pub(super) async fn ended(unit: &mut Unit, requested: &Requested) -> Result<Option<Ended>> {
     let Requested { approval, candidates } = requested;

@@ -8,7 +8,7 @@ use pinhole_store::{Approval, Decision};
 use serde_json::json;
 
 use super::{
-    approval::{Requested, approval_view, authorised, end, ended, move_on},
+    approval::{Requested, approval_view, authorised, check_pending, end, ended, move_on},
     policy::Policy,
 };
 use crate::{App, authority::DecisionClaim, idempotency::expect_version, unit::Unit};
@@ -21,10 +21,7 @@ pub(crate) async fn decide(app: &App, actor: &Actor, command: DecideApproval) ->
             let approval = &requested.approval;
             let via = human_authority(unit, command, approval).await?;
             expect_version(command.expected_version, approval.version)?;
-            if approval.state != ApprovalState::Pending {
-                let message = format!("the approval is {}: only a pending one can be decided", approval.state);
-                return Err(Error::conflict("not_pending", message));
-            }
+            check_pending(approval)?;
             if let Some(ended) = ended(unit, &requested).await? {
                 return Ok(Err(end(unit, approval, ended).await?));
             }

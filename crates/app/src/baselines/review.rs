@@ -77,7 +77,7 @@ pub(super) fn check_shape(receipts: &[ReceiptId]) -> Result<()> {
 }
 
 /// The receipts in the order of the call and their one run, if the actor may review in its environment.
-async fn load(unit: &mut Unit, ids: &[ReceiptId]) -> Result<(Run, Vec<Receipt>)> {
+pub(super) async fn load(unit: &mut Unit, ids: &[ReceiptId]) -> Result<(Run, Vec<Receipt>)> {
     let receipts = receipts(unit, ids).await?;
     let mut authorised = Vec::new();
     for id in receipts.iter().map(|receipt| receipt.run_id).collect::<BTreeSet<_>>() {

@@ -1,19 +1,25 @@
-//! Decision tickets that are made on the server's own machine. A ticket takes version and intent from the database and
-//! never from whoever asks for it, and it is of use to its principal alone.
+//! Decision tickets: made in a fresh session by the person who decides, or on the server's own machine for them. A
+//! ticket takes version and intent from the database and never from whoever asks for it, and it is of use to its
+//! principal alone.
 
 use std::time::Duration;
 
+use pinhole_contract::{CreateDecisionTicket, TicketDecision, TicketView};
 use pinhole_core::{
-    ApprovalId, ApprovalState, Disposition, Error, Name, Outcome, PrincipalClass, Reason, ReceiptId, Result,
-    Sha256Digest, TicketId, Timestamp, Via,
+    Actor, ApprovalId, Disposition, Error, Name, Outcome, Permission, PrincipalClass, PrincipalId, ProjectId, Reason,
+    ReceiptId, Result, Sha256Digest, TicketId, Timestamp, Via,
 };
-use pinhole_store::Ticket;
+use pinhole_store::{Approval, Receipt, Run, Ticket};
 use serde_json::json;
 
-use super::review::{check_shape, intent_digest, one_run, receipts};
+use super::{
+    approval::{Requested, authorised, check_pending, end, ended},
+    review::{check_shape, intent_digest, load, one_run, receipts},
+};
 use crate::{
     App,
     admin::{self, with_checksum},
+    idempotency::Keyed,
     unit::Unit,
 };
 
@@ -33,11 +39,36 @@ pub struct NewTicket {
 
 /// What a ticket is for.
 struct Subject<'a> {
+    project: ProjectId,
     object: String,
     version: u32,
     intent: Sha256Digest,
     outcome: &'a str,
     reason: &'a Reason,
+}
+
+impl<'a> Subject<'a> {
+    fn of_approval(approval: &Approval, outcome: Outcome, reason: &'a Reason) -> Self {
+        Self {
+            project: approval.project_id,
+            object: approval.id.to_string(),
+            version: approval.version,
+            intent: approval.intent_sha256,
+            outcome: outcome.as_str(),
+            reason,
+        }
+    }
+
+    fn of_review(run: &Run, receipts: &[Receipt], disposition: Disposition, reason: &'a Reason) -> Result<Self> {
+        Ok(Self {
+            project: run.pins.project,
+            object: run.id.to_string(),
+            version: run.version,
+            intent: intent_digest(receipts)?,
+            outcome: disposition.as_str(),
+            reason,
+        })
+    }
 }
 
 impl App {
@@ -59,9 +90,9 @@ impl App {
         let (actor, secret) = (self.system_actor(), &secret);
         self.write(&actor, "create_review_ticket", move |unit, _| {
             Box::pin(async move {
-                let (object, version, intent) = review_subject(unit, receipts).await?;
-                let subject = Subject { object, version, intent, outcome: disposition.as_str(), reason };
-                insert(unit, principal, secret, subject).await
+                let (run, receipts) = review_of(unit, receipts).await?;
+                let subject = Subject::of_review(&run, &receipts, disposition, reason)?;
+                insert_local(unit, principal, secret, subject).await
             })
         })
         .await
@@ -86,26 +117,72 @@ impl App {
             Box::pin(async move {
                 let absent = || Error::not_found().with_message(format!("there is no approval {approval}"));
                 let found = unit.approval(approval).await?.ok_or_else(absent)?;
-                if found.state != ApprovalState::Pending {
-                    let message = format!("the approval is {}: only a pending one can be decided", found.state);
-                    return Err(Error::conflict("not_pending", message));
-                }
-                let subject = Subject {
-                    object: approval.to_string(),
-                    version: found.version,
-                    intent: found.intent_sha256,
-                    outcome: outcome.as_str(),
-                    reason,
-                };
-                insert(unit, principal, secret, subject).await
+                check_pending(&found)?;
+                let subject = Subject::of_approval(&found, outcome, reason);
+                insert_local(unit, principal, secret, subject).await
             })
         })
         .await
     }
 }
 
-/// The run of the receipts, its version, and the digest of what is reviewed.
-async fn review_subject(unit: &mut Unit, ids: &[ReceiptId]) -> Result<(String, u32, Sha256Digest)> {
+/// `create_decision_ticket`: the caller's own ticket, made in a fresh session.
+pub(crate) async fn create_ticket(app: &App, actor: &Actor, command: CreateDecisionTicket) -> Result<TicketView> {
+    if let TicketDecision::Review { receipts, .. } = &command.decision {
+        check_shape(receipts).map_err(|e| e.within("review").within("decision"))?;
+    }
+    let (command, secret) = (&command, &with_checksum("pht", &app.secret_bytes()?));
+    let made = app.write(actor, "create_decision_ticket", move |unit, _| {
+        Box::pin(async move {
+            let (subject, requested) = own_subject(unit, command).await?;
+            unit.fresh_session().await?;
+            if !unit.app().settings().session_tickets {
+                return Err(Error::permission_denied("session_tickets")
+                    .with_message("not allowed: this installation takes no tickets that were made in a session"));
+            }
+            let call = match unit.keyed(command.idempotency_key.as_ref(), command).await? {
+                Keyed::First(call) => call,
+                Keyed::Replay(id) => {
+                    unit.unaudited();
+                    let ticket = unit.ticket(id.parse()?).await?.ok_or_else(Error::not_found)?;
+                    return Ok(Ok(TicketView { replayed: true, ..ticket_view(ticket, None) }));
+                }
+            };
+            if let Some(requested) = &requested {
+                check_pending(&requested.approval)?;
+                if let Some(ended) = ended(unit, requested).await? {
+                    return Ok(Err(end(unit, &requested.approval, ended).await?));
+                }
+            }
+            let owner = unit.actor().principal;
+            let ticket = insert(unit, owner, Via::Ticket, secret, subject).await?;
+            unit.remember(call, ticket.id).await?;
+            Ok(Ok(ticket_view(ticket, Some(secret.clone()))))
+        })
+    });
+    made.await.flatten()
+}
+
+/// What the caller wants to decide, if their grants let them decide it; with the request of an approval.
+async fn own_subject<'a>(
+    unit: &mut Unit,
+    command: &'a CreateDecisionTicket,
+) -> Result<(Subject<'a>, Option<Requested>)> {
+    match &command.decision {
+        TicketDecision::Approval { approval_id, outcome } => {
+            let requested = authorised(unit, *approval_id, Permission::ApprovalDecide).await?;
+            let subject = Subject::of_approval(&requested.approval, *outcome, &command.reason);
+            Ok((subject, Some(requested)))
+        }
+        TicketDecision::Review { receipts, disposition } => {
+            let (run, receipts) = load(unit, receipts).await?;
+            Ok((Subject::of_review(&run, &receipts, *disposition, &command.reason)?, None))
+        }
+    }
+}
+
+/// The receipts and their one run, for whoever is at the server's own machine.
+async fn review_of(unit: &mut Unit, ids: &[ReceiptId]) -> Result<(Run, Vec<Receipt>)> {
     let receipts = receipts(unit, ids).await?;
     let mut runs: Vec<_> = receipts.iter().map(|receipt| receipt.run_id).collect();
     runs.dedup();
@@ -113,11 +190,10 @@ async fn review_subject(unit: &mut Unit, ids: &[ReceiptId]) -> Result<(String, u
     for id in runs {
         found.push(unit.run(id).await?.ok_or_else(Error::not_found)?);
     }
-    let run = one_run(found)?;
-    Ok((run.id.to_string(), run.version, intent_digest(&receipts)?))
+    Ok((one_run(found)?, receipts))
 }
 
-async fn insert(unit: &mut Unit, principal: &Name, secret: &str, subject: Subject<'_>) -> Result<NewTicket> {
+async fn insert_local(unit: &mut Unit, principal: &Name, secret: &str, subject: Subject<'_>) -> Result<NewTicket> {
     let principal = admin::principal(unit, principal).await?;
     if principal.class != PrincipalClass::User {
         return Err(Error::permission_denied("human_authority")
@@ -127,29 +203,56 @@ async fn insert(unit: &mut Unit, principal: &Name, secret: &str, subject: Subjec
         return Err(Error::permission_denied("local_tickets")
             .with_message("this installation takes no tickets that were made on the server's machine"));
     }
+    let ticket = insert(unit, principal.id, Via::LocalTicket, secret, subject).await?;
+    Ok(NewTicket { secret: secret.to_owned(), id: ticket.id, expires_at: ticket.expires_at })
+}
+
+async fn insert(
+    unit: &mut Unit,
+    principal_id: PrincipalId,
+    via: Via,
+    secret: &str,
+    subject: Subject<'_>,
+) -> Result<Ticket> {
     let ticket = Ticket {
         id: TicketId::from_uuid(unit.uuid()),
-        principal_id: principal.id,
+        principal_id,
         secret_sha256: Sha256Digest::of(secret.as_bytes()),
-        object_id: subject.object.clone(),
+        object_id: subject.object,
         object_version: subject.version,
         intent_sha256: subject.intent,
         outcome: subject.outcome.into(),
         reason: subject.reason.clone(),
-        via: Via::LocalTicket,
+        via,
         created_at: unit.now(),
         expires_at: unit.now().plus(LIFETIME),
         used_at: None,
     };
     unit.insert_ticket(&ticket).await?;
     let detail = json!({
-        "principal": principal.id,
-        "object": subject.object,
-        "version": subject.version,
-        "intent": subject.intent,
-        "outcome": subject.outcome,
+        "principal": principal_id,
+        "object": ticket.object_id,
+        "version": ticket.object_version,
+        "intent": ticket.intent_sha256,
+        "outcome": ticket.outcome,
+        "via": via,
         "expires_at": ticket.expires_at,
     });
-    unit.audit(None, Some(ticket.id.to_string()), detail).await?;
-    Ok(NewTicket { secret: secret.to_owned(), id: ticket.id, expires_at: ticket.expires_at })
+    unit.audit(Some(subject.project), Some(ticket.id.to_string()), detail).await?;
+    Ok(ticket)
+}
+
+fn ticket_view(ticket: Ticket, secret: Option<String>) -> TicketView {
+    TicketView {
+        id: ticket.id,
+        object: ticket.object_id,
+        version: ticket.object_version,
+        intent_digest: ticket.intent_sha256,
+        outcome: ticket.outcome,
+        reason: ticket.reason,
+        expires_at: ticket.expires_at,
+        used_at: ticket.used_at,
+        secret,
+        replayed: false,
+    }
 }
