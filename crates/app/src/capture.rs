@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, time::Duration};
 use pinhole_blobs::StagingFolder;
 use pinhole_contract::EnvironmentDocument;
 use pinhole_core::{
-    Actor, ArtifactKind, BaselinePin, CellId, ClaimToken, Error, Profile, RequestId, Result, RunId, RunState,
-    Sha256Digest, Slug, StagedArtifact, Submission,
+    Actor, ArtifactKind, BaselineKind, BaselinePin, CellId, ClaimToken, Error, Profile, RequestId, Result, RunId,
+    RunState, Sha256Digest, Slug, StagedArtifact, Submission,
 };
 use pinhole_jobs::{CaptureJob, RegisterJob};
 use pinhole_scenario::Scenario;
@@ -183,7 +183,9 @@ async fn claim(unit: &mut Unit, cell: Cell, token: ClaimToken, run: Run) -> Resu
     let mut known_pictures = BTreeMap::new();
     if !matches!(pins.baseline, BaselinePin::None { .. }) {
         for capture in scenario.captures() {
-            if let Some(receipt) = baseline_receipt(unit, pins, &capture.name, &cell.name).await? {
+            if let Some(receipt) =
+                baseline_receipt(unit, pins, (&capture.name, &cell.name, BaselineKind::Visual)).await?
+            {
                 known_pictures.insert(capture.name.clone(), receipt.capture_sha256);
             }
         }

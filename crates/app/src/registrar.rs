@@ -6,6 +6,7 @@
 mod compare;
 mod intake;
 mod record;
+mod values;
 mod verdict;
 
 use std::time::Duration;
@@ -38,6 +39,8 @@ pub(crate) struct Registration {
     pub(crate) exhausted: bool,
     /// The pinned receipt of each submitted checkpoint, in order.
     pub(crate) baselines: Vec<Option<Receipt>>,
+    /// The same for each submitted extract.
+    pub(crate) value_baselines: Vec<Option<Receipt>>,
 }
 
 impl App {
@@ -103,7 +106,13 @@ async fn load(unit: &mut Unit, cell: Cell) -> Result<Registration> {
     let mut baselines = Vec::new();
     // A worker may say more checkpoints than there are; intake refuses that.
     for checkpoint in submission.checkpoints.iter().take(scenario.captures().count()) {
-        baselines.push(baseline_receipt(unit, &run.pins, &checkpoint.name, &cell.name).await?);
+        let place = (&checkpoint.name, &cell.name, BaselineKind::Visual);
+        baselines.push(baseline_receipt(unit, &run.pins, place).await?);
+    }
+    let mut value_baselines = Vec::new();
+    for extract in submission.extracts.iter().take(scenario.extracts().count()) {
+        let place = (&extract.name, &cell.name, BaselineKind::Structured);
+        value_baselines.push(baseline_receipt(unit, &run.pins, place).await?);
     }
     Ok(Registration {
         token,
@@ -113,17 +122,17 @@ async fn load(unit: &mut Unit, cell: Cell) -> Result<Registration> {
         submission,
         exhausted,
         baselines,
+        value_baselines,
         run,
         cell,
     })
 }
 
-/// The receipt that a checkpoint is compared with, by the run's pins; `None` when there is none.
+/// The receipt that a checkpoint of a profile is compared with, by the run's pins; `None` when there is none.
 pub(crate) async fn baseline_receipt(
     unit: &mut Unit,
     pins: &Pins,
-    checkpoint: &Slug,
-    profile: &Slug,
+    (checkpoint, profile, kind): (&Slug, &Slug, BaselineKind),
 ) -> Result<Option<Receipt>> {
     match &pins.baseline {
         BaselinePin::None { .. } => Ok(None),
@@ -136,7 +145,7 @@ pub(crate) async fn baseline_receipt(
                 environment: environment.slug,
                 checkpoint: checkpoint.clone(),
                 profile: profile.clone(),
-                kind: BaselineKind::Visual,
+                kind,
             };
             match unit.entry_at(pins.project, &key, *revision).await? {
                 Some(entry) => unit.receipt(entry.receipt_id).await,
@@ -147,7 +156,7 @@ pub(crate) async fn baseline_receipt(
             for id in receipts {
                 let receipt = unit.receipt(*id).await?;
                 let receipt = receipt.ok_or_else(|| Error::internal("a pin without its receipt"))?;
-                if receipt.checkpoint == *checkpoint && receipt.profile == *profile {
+                if receipt.checkpoint == *checkpoint && receipt.profile == *profile && receipt.kind == kind {
                     return Ok(Some(receipt));
                 }
             }

@@ -24,6 +24,12 @@ pub(crate) struct Attempt<T> {
     message: Option<String>,
 }
 
+impl<T> Default for Attempt<T> {
+    fn default() -> Self {
+        Self { ok: None, problem: None, message: None }
+    }
+}
+
 impl<T> Attempt<T> {
     pub(crate) fn into_result(self, locator: &Locator) -> Result<T, Fault> {
         match (self.ok, self.problem.as_deref()) {

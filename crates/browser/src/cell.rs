@@ -16,6 +16,7 @@ use crate::{
     capture::{CapturedCheckpoint, capture},
     check,
     error::{CallError, Fault, clip},
+    extract::{ExtractedValues, extract},
     hosts::{HostPort, Hosts, without_query},
     navigate::navigate,
     picture::{self, Frame},
@@ -51,6 +52,8 @@ pub struct CellPlan<'a> {
 pub struct CellOutcome {
     /// Pictures in scenario order.
     pub checkpoints: Vec<CapturedCheckpoint>,
+    /// Extracted values in scenario order.
+    pub extracts: Vec<ExtractedValues>,
     /// Console messages as a JSON file: at most 1000 messages and one mebibyte; empty when there was no page.
     pub console: Vec<u8>,
     /// Assertions that did not hold.
@@ -183,6 +186,7 @@ impl Course<'_> {
                 Ok(())
             }
             Step::Capture(step) => self.capture(step, deadline).await,
+            Step::Extract(step) => self.extract(step, deadline).await,
         }
     }
 
@@ -213,6 +217,15 @@ impl Course<'_> {
             return Err(Fault::new(FailureReason::LimitExceeded, message));
         }
         self.outcome.checkpoints.push(checkpoint);
+        Ok(())
+    }
+
+    async fn extract(&mut self, step: &pinhole_scenario::Extract, deadline: Instant) -> Result<(), Fault> {
+        let render = self.browser.facts().render(self.plan.profile);
+        let mut values = extract(self.tab, self.plan, step, render, deadline).await?;
+        values.not_evidence.extend(self.wrong_status());
+        values.not_evidence.extend(self.wrong_location());
+        self.outcome.extracts.push(values);
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Comparison of pictures that accounts for every pixel. It reads and writes bytes in memory only: no files, no
+//! Comparison of pictures that accounts for every pixel, and of named values. It reads and writes bytes in memory only: no files, no
 //! network, no clock, and no knowledge of runs, baselines or receipts.
 //!
 #![doc = include_str!("../README.md")]
@@ -16,6 +16,7 @@ mod rules;
 mod samples;
 mod scan;
 mod tiles;
+mod values;
 
 pub use account::Account;
 pub use comparison::{Comparison, METRIC, Verdict, compare};
@@ -25,3 +26,4 @@ pub use encode::{EncodeError, encode_png};
 pub use picture::{Picture, PictureError};
 pub use regions::{MAX_REGIONS, Region, RegionKind};
 pub use rules::{Rect, Rules};
+pub use values::{VALUES_METRIC, ValueChange, ValueComparison, ValueDifference, compare_values};

@@ -1,9 +1,9 @@
 //! Runs, their results, artifacts and receipts.
 
 use pinhole_core::{
-    ArtifactId, ArtifactKind, BaselineSelector, CellFailure, CellId, CheckpointVerdict, EnvironmentSelector,
-    FailedAssertion, IdempotencyKey, NotEvidence, Permission, Pins, PrincipalId, Profile, ReceiptId, RunId, RunState,
-    RunVerdict, ScenarioSelector, Sha256Digest, Slug, Timestamp,
+    ArtifactId, ArtifactKind, BaselineKind, BaselineSelector, CellFailure, CellId, CheckpointVerdict,
+    EnvironmentSelector, FailedAssertion, IdempotencyKey, NotEvidence, Permission, Pins, PrincipalId, Profile,
+    ReceiptId, RunId, RunState, RunVerdict, ScenarioSelector, Sha256Digest, Slug, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -215,19 +215,21 @@ pub struct CheckpointView {
     pub checkpoint: Slug,
     /// The profile's name.
     pub profile: Slug,
+    /// Whether it is a picture or extracted values.
+    pub kind: BaselineKind,
     /// The verdict.
     pub verdict: CheckpointVerdict,
     /// Why it is not evidence.
     pub not_evidence: Vec<NotEvidence>,
     /// The signed receipt.
     pub receipt_id: ReceiptId,
-    /// SHA-256 of the picture.
+    /// SHA-256 of the picture or of the values.
     pub capture_digest: Sha256Digest,
     /// Digest of everything but the page that the picture depends on.
     pub render_digest: Sha256Digest,
     /// Digest of the capture's rules.
     pub rules_digest: Sha256Digest,
-    /// The picture.
+    /// The picture, or the file of values.
     pub picture: ArtifactView,
     /// The baseline's receipt.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -243,18 +245,21 @@ pub struct CheckpointView {
     pub comparison: Option<ComparisonView>,
 }
 
-/// How two pictures compare: the metric, where every pixel went, and the changed regions. Written by `pinhole-compare`.
+/// How two pictures or two sets of values compare: the metric, where every pixel went, and the changed regions. Written by `pinhole-compare`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ComparisonView {
     /// Name and version of the metric.
     pub metric: String,
-    /// Width and height of the baseline in pixels.
-    pub size_baseline: [u32; 2],
-    /// Width and height of the new picture in pixels.
-    pub size_candidate: [u32; 2],
-    /// Pixels by rule; the rules are disjoint and their sum is the area of the union of both pictures.
+    /// Width and height of the baseline in pixels, of pictures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_baseline: Option<[u32; 2]>,
+    /// Width and height of the new picture in pixels, of pictures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_candidate: Option<[u32; 2]>,
+    /// Pixels by rule, disjoint, whose sum is the area of the union of both pictures; of values, how many are equal and
+    /// how many differ in which way.
     pub account: std::collections::BTreeMap<String, u64>,
-    /// Changed regions from the top; at most 200.
+    /// Changed regions from the top, at most 200; of values, every difference with its field.
     pub regions: Vec<serde_json::Value>,
     /// How many more regions there were.
     pub regions_omitted: u32,

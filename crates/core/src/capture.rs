@@ -12,6 +12,8 @@ text_enum! {
         Picture = "picture",
         /// The difference picture of a comparison.
         Difference = "difference",
+        /// The values of an extract.
+        Values = "values",
         /// Console messages and page errors of a cell.
         Console = "console",
         /// The page when a step failed.
@@ -24,7 +26,7 @@ impl ArtifactKind {
     pub const fn media_type(self) -> &'static str {
         match self {
             Self::Picture | Self::Difference | Self::FailurePicture => "image/png",
-            Self::Console => "application/json",
+            Self::Values | Self::Console => "application/json",
         }
     }
 
@@ -32,7 +34,7 @@ impl ArtifactKind {
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Picture | Self::Difference | Self::FailurePicture => "png",
-            Self::Console => "json",
+            Self::Values | Self::Console => "json",
         }
     }
 }
@@ -166,12 +168,33 @@ pub struct StagedCheckpoint {
     pub captured_at: Timestamp,
 }
 
+/// One extract of a submission.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StagedExtract {
+    /// The extract's name in the scenario.
+    pub name: Slug,
+    /// The values: one object in canonical JSON.
+    pub values: StagedArtifact,
+    /// What the renderer was.
+    pub render: RenderFacts,
+    /// Where the document was, without query and fragment.
+    pub url: String,
+    /// Why it is not evidence, as the worker found; empty when it is.
+    pub not_evidence: Vec<NotEvidence>,
+    /// When the values were read, by the worker's own clock.
+    pub captured_at: Timestamp,
+}
+
 /// What a worker says about a cell that it has finished. Bounded by the scenario's own bounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Submission {
     /// Checkpoints in scenario order.
     pub checkpoints: Vec<StagedCheckpoint>,
+    /// Extracts in scenario order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extracts: Vec<StagedExtract>,
     /// Evidence of the whole cell.
     pub evidence: Vec<StagedArtifact>,
     /// Assertions that did not hold: step index and what was found.

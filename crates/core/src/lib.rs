@@ -22,7 +22,7 @@ pub use actor::{Actor, Authority, Permission, PrincipalClass, Role, Scope, Subje
 pub use canonical::{canonical_json, canonical_json_digest};
 pub use capture::{
     ArtifactKind, ArtifactRef, CellFailure, FailedAssertion, NotEvidence, RenderFacts, RulesFacts, SandboxFacts,
-    StagedArtifact, StagedCheckpoint, Submission,
+    StagedArtifact, StagedCheckpoint, StagedExtract, Submission,
 };
 pub use catalog::{ApprovalIntent, ApprovalItem, BaselineKey, BaselineKind, PublicationIntent};
 pub use digest::{Blake3Digest, Sha256Digest};

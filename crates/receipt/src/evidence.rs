@@ -111,8 +111,9 @@ impl Evidence {
     fn check_receipt(&self, entry: &CatalogEntry) -> Result<(), VerifyError> {
         let wrong = |reason: &str| Err(VerifyError::new(entry.receipt.to_string(), reason));
         let Some(receipt) = self.receipts.get(&entry.receipt) else { return wrong("the signed receipt is missing") };
-        if receipt.picture().map(|picture| picture.sha256) != Some(entry.capture_digest) {
-            return wrong("the receipt is for another picture");
+        let content = receipt.content().map(|(kind, artifact)| (kind, artifact.sha256));
+        if content != Some((entry.key.kind, entry.capture_digest)) {
+            return wrong("the receipt is for another capture");
         }
         if !receipt.not_evidence.is_empty() {
             return wrong("the receipt says that its capture is not evidence");

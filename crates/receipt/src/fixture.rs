@@ -121,7 +121,7 @@ fn pins() -> Pins {
 /// Entry `number` at `checkpoint`, approved under approval `approval` by two persons.
 pub(crate) fn parts(number: u64, checkpoint: &str, approval: u64) -> Parts {
     let receipt = receipt(number, checkpoint);
-    let capture_digest = receipt.picture().unwrap().sha256;
+    let capture_digest = receipt.content().unwrap().1.sha256;
     let review = ReviewDisposition {
         review: id::<ReviewId>("rev", number),
         project: slug("shop"),

@@ -216,7 +216,7 @@ fn an_entry_that_its_statements_do_not_support_is_refused() {
     wrong(|p| p.receipt.not_evidence.push(NotEvidence::OneColour), "not evidence");
     wrong(|p| p.receipt.project = slug("other"), "of project other");
     wrong(|p| p.entry.pixel_digest = p.entry.capture_digest, "other pixel");
-    wrong(|p| p.entry.capture_digest = p.entry.pixel_digest, "another picture");
+    wrong(|p| p.entry.capture_digest = p.entry.pixel_digest, "another capture");
     wrong(|p| p.entry.review = None, "without a review");
     wrong(|p| p.decisions.clear(), "no decision");
     wrong(|p| p.decisions.truncate(1), "fewer persons");

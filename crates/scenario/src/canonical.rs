@@ -1,10 +1,11 @@
 //! The stored form of a scenario and what is derived from a scenario: cells, captures, rules and the JSON Schema.
 
 use pinhole_core::{Blake3Digest, Error, Profile, Result, Sha256Digest, Slug, canonical_json};
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::{
     capture::Capture,
+    extract::Extract,
     model::{Cell, Scenario, SchemaTag, Step},
     parse::{Format, parse},
     text::Target,
@@ -69,6 +70,14 @@ impl Scenario {
         })
     }
 
+    /// The extracts, in the order of the steps.
+    pub fn extracts(&self) -> impl Iterator<Item = &Extract> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Extract(extract) => Some(extract),
+            _ => None,
+        })
+    }
+
     /// The scenario that captures one whole page.
     ///
     /// # Errors
@@ -99,12 +108,23 @@ impl<'de> Deserialize<'de> for Scenario {
 impl Capture {
     /// The capture step without its name: what the rules digest is taken over. Defaults are left out.
     pub fn rules(&self) -> serde_json::Value {
-        let mut rules = serde_json::to_value(self).unwrap_or_default();
-        if let Some(members) = rules.as_object_mut() {
-            members.remove("name");
-        }
-        rules
+        without_name(self)
     }
+}
+
+impl Extract {
+    /// The extract step without its name: what the rules digest is taken over.
+    pub fn rules(&self) -> serde_json::Value {
+        without_name(self)
+    }
+}
+
+fn without_name(step: &impl Serialize) -> serde_json::Value {
+    let mut rules = serde_json::to_value(step).unwrap_or_default();
+    if let Some(members) = rules.as_object_mut() {
+        members.remove("name");
+    }
+    rules
 }
 
 /// The JSON Schema (2020-12) of the language, for editors. It takes every scenario that [`parse`] takes; rules across

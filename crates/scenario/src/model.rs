@@ -12,6 +12,7 @@ use serde::{Serialize, Serializer};
 use crate::{
     capture::Capture,
     condition::Condition,
+    extract::Extract,
     locator::Locator,
     text::{KeyChord, Target, Value},
 };
@@ -44,7 +45,7 @@ pub struct Scenario {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(default, length(max = 5))]
     pub evidence: Vec<EvidenceKind>,
-    /// What is done, in this order. The first is `navigate`, and at least one is `capture` or `assert`.
+    /// What is done, in this order. The first is `navigate`, and at least one is `capture`, `extract` or `assert`.
     #[schemars(length(min = 1, max = 200))]
     pub steps: Vec<Step>,
 }
@@ -54,6 +55,8 @@ impl Scenario {
     pub const MAX_STEPS: usize = 200;
     /// The greatest number of captures among the steps.
     pub const MAX_CAPTURES: usize = 50;
+    /// The greatest number of extracts among the steps.
+    pub const MAX_EXTRACTS: usize = 50;
     /// The greatest number of matrix rows.
     pub const MAX_ROWS: usize = 20;
     /// The greatest number of tags.
@@ -143,6 +146,8 @@ pub enum Step {
     Assert(Condition),
     /// Takes a picture.
     Capture(Capture),
+    /// Reads values from the page.
+    Extract(Extract),
 }
 
 impl Step {
@@ -156,6 +161,7 @@ impl Step {
             Self::WaitFor(_) => "wait_for",
             Self::Assert(_) => "assert",
             Self::Capture(_) => "capture",
+            Self::Extract(_) => "extract",
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Capture receipts, checkpoint results and run results. None of them changes after it is written.
 
 use pinhole_core::{
-    ArtifactId, CellId, CheckpointVerdict, NotEvidence, ProjectId, ReceiptId, Result, RunId, Sha256Digest, Slug,
-    Timestamp,
+    ArtifactId, BaselineKind, CellId, CheckpointVerdict, NotEvidence, ProjectId, ReceiptId, Result, RunId,
+    Sha256Digest, Slug, Timestamp,
 };
 use serde_json::Value as Json;
 
@@ -29,7 +29,9 @@ pub struct Receipt {
     pub checkpoint: Slug,
     /// The profile's name.
     pub profile: Slug,
-    /// The picture.
+    /// What it is of.
+    pub kind: BaselineKind,
+    /// The picture, or the file of values.
     pub picture_id: ArtifactId,
     /// SHA-256 of the picture's bytes.
     pub capture_sha256: Sha256Digest,
@@ -92,6 +94,7 @@ fn read(row: &Row) -> Result<Receipt> {
         attempt: row.int("attempt")?,
         checkpoint: row.parse("checkpoint")?,
         profile: row.parse("profile")?,
+        kind: row.parse("kind")?,
         picture_id: row.parse("picture_id")?,
         capture_sha256: row.parse("capture_sha256")?,
         pixel_digest: row.parse("pixel_digest")?,
@@ -123,8 +126,8 @@ impl Tx {
     pub async fn insert_receipt(&mut self, receipt: &Receipt) -> Result<()> {
         self.execute(
             "INSERT INTO receipts (id, project_id, run_id, cell_id, attempt, checkpoint, profile, picture_id, \
-             capture_sha256, pixel_digest, render_sha256, rules_sha256, not_evidence, envelope, created_at) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+             capture_sha256, pixel_digest, render_sha256, rules_sha256, not_evidence, envelope, created_at, kind) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
             &[
                 text(receipt.id),
                 text(receipt.project_id),
@@ -141,6 +144,7 @@ impl Tx {
                 json(&receipt.not_evidence)?,
                 text(&receipt.envelope),
                 time(receipt.created_at),
+                text(receipt.kind),
             ],
         )
         .await?;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use pinhole_app::{App, Claim, Lease};
-use pinhole_browser::{CapturedCheckpoint, CellOutcome, CellPlan, HostPort, run_cell};
+use pinhole_browser::{CapturedCheckpoint, CellOutcome, CellPlan, ExtractedValues, HostPort, run_cell};
 use pinhole_core::{
-    ArtifactKind, CellFailure, Clock as _, FailureReason, Result, SandboxFacts, StagedCheckpoint, Submission,
-    SystemClock, Timestamp,
+    ArtifactKind, CellFailure, Clock as _, FailureReason, Result, SandboxFacts, StagedCheckpoint, StagedExtract,
+    Submission, SystemClock, Timestamp, canonical_json,
 };
 use pinhole_jobs::CaptureJob;
 use pinhole_scenario::EvidenceKind;
@@ -115,6 +115,10 @@ async fn stage(
         checkpoints.push(stage_checkpoint(app, lease, index, checkpoint, captured_at).await?);
         Fault::Staged.reach(fault, lease.attempt);
     }
+    let mut extracts = Vec::with_capacity(outcome.extracts.len());
+    for (index, extract) in outcome.extracts.into_iter().enumerate() {
+        extracts.push(stage_extract(app, lease, index, extract, captured_at).await?);
+    }
     let mut evidence = Vec::new();
     let wanted = claim.scenario.evidence.contains(&EvidenceKind::Console) || outcome.failure.is_some();
     if wanted && !outcome.console.is_empty() {
@@ -125,6 +129,7 @@ async fn stage(
     }
     Ok(Submission {
         checkpoints,
+        extracts,
         evidence,
         failed_assertions: outcome.failed_assertions,
         sandbox,
@@ -154,6 +159,24 @@ async fn stage_checkpoint(
     })
 }
 
+async fn stage_extract(
+    app: &App,
+    lease: &Lease,
+    index: usize,
+    extract: ExtractedValues,
+    captured_at: Timestamp,
+) -> Result<StagedExtract> {
+    let values = canonical_json(&extract.values)?;
+    Ok(StagedExtract {
+        name: extract.name,
+        values: app.stage(lease, ArtifactKind::Values, &format!("values-{index}"), values).await?,
+        render: extract.render,
+        url: extract.url,
+        not_evidence: extract.not_evidence,
+        captured_at,
+    })
+}
+
 fn no_browser(message: String) -> Submission {
     failed(FailureReason::BrowserCrashed, format!("the browser could not be started: {message}"))
 }
@@ -166,6 +189,7 @@ fn not_stored() -> Submission {
 fn failed(reason: FailureReason, message: String) -> Submission {
     Submission {
         checkpoints: Vec::new(),
+        extracts: Vec::new(),
         evidence: Vec::new(),
         failed_assertions: Vec::new(),
         sandbox: SandboxFacts { uid: 0, sandboxed: false },

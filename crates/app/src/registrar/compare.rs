@@ -20,7 +20,7 @@ pub(crate) struct Compared {
 }
 
 impl Compared {
-    fn bare(verdict: CheckpointVerdict, baseline: Option<ReceiptId>) -> Self {
+    pub(super) fn bare(verdict: CheckpointVerdict, baseline: Option<ReceiptId>) -> Self {
         Self { verdict, baseline, comparison: None, difference: None }
     }
 
@@ -70,12 +70,16 @@ impl App {
     }
 
     async fn picture_of(&self, receipt: &Receipt) -> Result<Picture> {
+        decode(self.content_of(receipt).await?).await.map_err(Error::internal)
+    }
+
+    /// The bytes of a receipt's picture, or of its file of values.
+    pub(super) async fn content_of(&self, receipt: &Receipt) -> Result<Vec<u8>> {
         let id = receipt.picture_id;
         let mut tx = self.store().begin_read().await?;
-        let artifact = tx.artifact(id).await?.ok_or_else(|| Error::internal("a receipt without its picture"))?;
+        let artifact = tx.artifact(id).await?.ok_or_else(|| Error::internal("a receipt without its content"))?;
         drop(tx);
-        let bytes = self.blobs().get(artifact.reference.blake3).await.map_err(Error::internal)?;
-        decode(bytes).await.map_err(Error::internal)
+        self.blobs().get(artifact.reference.blake3).await.map_err(Error::internal)
     }
 }
 
@@ -104,8 +108,8 @@ fn view(comparison: &Comparison) -> Result<ComparisonView> {
     let region = |region| serde_json::to_value(region).map_err(Error::internal);
     Ok(ComparisonView {
         metric: comparison.metric.into(),
-        size_baseline: comparison.size_baseline,
-        size_candidate: comparison.size_candidate,
+        size_baseline: Some(comparison.size_baseline),
+        size_candidate: Some(comparison.size_candidate),
         account,
         regions: comparison.regions.iter().map(region).collect::<Result<_>>()?,
         regions_omitted: comparison.regions_omitted,

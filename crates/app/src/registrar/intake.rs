@@ -4,10 +4,10 @@
 use pinhole_blobs::StagingFolder;
 use pinhole_compare::{DecodeLimits, Picture, decode_png};
 use pinhole_core::{
-    ArtifactId, ArtifactKind, ArtifactRef, Blake3Digest, Error, NotEvidence, Result, RulesFacts, Sha256Digest,
-    StagedArtifact, StagedCheckpoint, Submission, canonical_json_digest,
+    ArtifactId, ArtifactKind, ArtifactRef, BaselineKind, Blake3Digest, Error, NotEvidence, RenderFacts, Result,
+    RulesFacts, Sha256Digest, Slug, StagedArtifact, StagedCheckpoint, Submission, Timestamp, canonical_json_digest,
 };
-use pinhole_scenario::{Capture, Scenario};
+use pinhole_scenario::{Capture, Extract, Scenario};
 
 use super::{
     Registration,
@@ -22,7 +22,7 @@ const MAX_CONSOLE_BYTES: u64 = 4 << 20;
 /// The most rectangles that a checkpoint may name; the comparison's work grows with them.
 const MAX_RECTANGLES: usize = 1000;
 /// The most reasons against evidence that a checkpoint may name.
-const MAX_REASONS: usize = 200;
+pub(super) const MAX_REASONS: usize = 200;
 /// The most evidence of a cell beside its checkpoints.
 const MAX_EVIDENCE: usize = 10;
 /// Characters of an assertion's message at most.
@@ -38,7 +38,12 @@ pub(crate) struct Taken {
 
 /// One checkpoint, hashed and decoded by us.
 pub(crate) struct TakenCheckpoint {
-    pub(crate) picture: ArtifactRef,
+    pub(crate) name: Slug,
+    pub(crate) kind: BaselineKind,
+    pub(crate) captured_at: Timestamp,
+    pub(crate) render: RenderFacts,
+    /// The picture, or the file of values.
+    pub(crate) content: ArtifactRef,
     pub(crate) pixel_digest: Sha256Digest,
     pub(crate) render_digest: Sha256Digest,
     pub(crate) rules: RulesFacts,
@@ -55,6 +60,11 @@ impl App {
         let mut checkpoints = Vec::with_capacity(captures.len());
         for (index, (checkpoint, capture)) in submission.checkpoints.iter().zip(captures).enumerate() {
             checkpoints.push(self.take_checkpoint(registration, folder, index, checkpoint, capture).await?);
+        }
+        let extracts = expected_extracts(registration)?;
+        for (index, (staged, extract)) in submission.extracts.iter().zip(extracts).enumerate() {
+            let baseline = registration.value_baselines.get(index).and_then(Option::as_ref);
+            checkpoints.push(self.take_extract(registration, folder, staged, (extract, baseline)).await?);
         }
         let mut evidence = Vec::new();
         for staged in &submission.evidence {
@@ -99,7 +109,11 @@ impl App {
         let reference = self.keep(ArtifactKind::Picture, bytes).await?;
         let rules = RulesFacts { capture: capture.rules() };
         let mut taken = TakenCheckpoint {
-            picture: reference,
+            name: checkpoint.name.clone(),
+            kind: BaselineKind::Visual,
+            captured_at: checkpoint.captured_at,
+            render: checkpoint.render.clone(),
+            content: reference,
             pixel_digest: pixel_digest(&picture),
             render_digest: canonical_json_digest(&checkpoint.render)?,
             rules_digest: canonical_json_digest(&rules)?,
@@ -115,7 +129,12 @@ impl App {
     }
 
     /// Reads staged bytes once; these very bytes are what is hashed, decoded and stored.
-    async fn read_once(&self, folder: &StagingFolder, staged: &StagedArtifact, limit: u64) -> Result<Vec<u8>> {
+    pub(super) async fn read_once(
+        &self,
+        folder: &StagingFolder,
+        staged: &StagedArtifact,
+        limit: u64,
+    ) -> Result<Vec<u8>> {
         let bytes = self.blobs().read_staged(folder, &staged.name, limit).await?;
         if bytes.len() as u64 != staged.size_bytes {
             let found = bytes.len();
@@ -167,6 +186,19 @@ fn expected_captures(registration: &Registration) -> Result<Vec<&Capture>> {
         return Ok(captures.into_iter().take(submitted).collect());
     }
     Err(Error::invalid("checkpoints", "the submission does not hold the scenario's captures in their order"))
+}
+
+/// The same for the scenario's extracts.
+fn expected_extracts(registration: &Registration) -> Result<Vec<&Extract>> {
+    let submission = &registration.submission;
+    let extracts: Vec<_> = registration.scenario.extracts().collect();
+    let submitted = submission.extracts.len();
+    let complete = submitted == extracts.len() || (submission.failure.is_some() && submitted < extracts.len());
+    let same = submission.extracts.iter().zip(&extracts).all(|(staged, extract)| staged.name == extract.name);
+    if complete && same {
+        return Ok(extracts.into_iter().take(submitted).collect());
+    }
+    Err(Error::invalid("extracts", "the submission does not hold the scenario's extracts in their order"))
 }
 
 /// Decodes a picture.

@@ -1,6 +1,6 @@
 //! Recording: artifacts, signed receipts and results in one transaction, guarded by the cell's state and attempt.
 
-use pinhole_core::{ArtifactRef, CellFailure, Error, ReceiptId, Result, RunState, Slug, StagedCheckpoint};
+use pinhole_core::{ArtifactRef, CellFailure, Error, ReceiptId, Result, RunState, Slug};
 use pinhole_receipt::CaptureReceipt;
 use pinhole_store::{Artifact, Cell, CheckpointResult, Receipt};
 use serde_json::json;
@@ -70,20 +70,19 @@ async fn insert_rows(unit: &mut Unit, registration: &Registration, taken: &Taken
     for reference in &taken.evidence {
         insert_artifact(unit, registration, reference, None).await?;
     }
-    let submitted = registration.submission.checkpoints.iter();
-    for (ordinal, (staged, checkpoint)) in (0..).zip(submitted.zip(&taken.checkpoints)) {
-        insert_artifact(unit, registration, &checkpoint.picture, Some(&staged.name)).await?;
+    for (ordinal, checkpoint) in (0..).zip(&taken.checkpoints) {
+        insert_artifact(unit, registration, &checkpoint.content, Some(&checkpoint.name)).await?;
         if let Some(difference) = &checkpoint.compared.difference {
-            insert_artifact(unit, registration, difference, Some(&staged.name)).await?;
+            insert_artifact(unit, registration, difference, Some(&checkpoint.name)).await?;
         }
-        let receipt = insert_receipt(unit, registration, staged, checkpoint).await?;
+        let receipt = insert_receipt(unit, registration, checkpoint).await?;
         let compared = &checkpoint.compared;
         let comparison = compared.comparison.as_ref().map(serde_json::to_value).transpose();
         let result = CheckpointResult {
             run_id: registration.run.id,
             cell_id: registration.cell.id,
             ordinal,
-            checkpoint: staged.name.clone(),
+            checkpoint: checkpoint.name.clone(),
             profile: registration.cell.name.clone(),
             receipt_id: receipt,
             verdict: compared.verdict,
@@ -115,12 +114,7 @@ async fn insert_artifact(
 }
 
 /// Signs and stores the receipt of one checkpoint.
-async fn insert_receipt(
-    unit: &mut Unit,
-    registration: &Registration,
-    staged: &StagedCheckpoint,
-    taken: &TakenCheckpoint,
-) -> Result<ReceiptId> {
+async fn insert_receipt(unit: &mut Unit, registration: &Registration, taken: &TakenCheckpoint) -> Result<ReceiptId> {
     let Registration { cell, run, .. } = registration;
     let statement = CaptureReceipt {
         receipt: ReceiptId::from_uuid(unit.uuid()),
@@ -128,11 +122,11 @@ async fn insert_receipt(
         run: run.id,
         cell: cell.id,
         attempt: cell.attempt,
-        checkpoint: staged.name.clone(),
+        checkpoint: taken.name.clone(),
         profile: cell.name.clone(),
         pins: run.pins.clone(),
-        artifacts: vec![taken.picture.clone()],
-        render: staged.render.clone(),
+        artifacts: vec![taken.content.clone()],
+        render: taken.render.clone(),
         render_digest: taken.render_digest,
         rules: taken.rules.clone(),
         rules_digest: taken.rules_digest,
@@ -140,7 +134,7 @@ async fn insert_receipt(
         not_evidence: taken.not_evidence.clone(),
         sandbox: registration.submission.sandbox.clone(),
         worker: registration.worker.clone(),
-        captured_at: staged.captured_at,
+        captured_at: taken.captured_at,
         registered_at: unit.now(),
     };
     let receipt = Receipt {
@@ -149,10 +143,11 @@ async fn insert_receipt(
         run_id: run.id,
         cell_id: cell.id,
         attempt: cell.attempt,
-        checkpoint: staged.name.clone(),
+        checkpoint: taken.name.clone(),
         profile: cell.name.clone(),
-        picture_id: taken.picture.id,
-        capture_sha256: taken.picture.sha256,
+        kind: taken.kind,
+        picture_id: taken.content.id,
+        capture_sha256: taken.content.sha256,
         pixel_digest: taken.pixel_digest,
         render_sha256: taken.render_digest,
         rules_sha256: taken.rules_digest,

@@ -58,6 +58,7 @@ async fn checkpoint_view(unit: &mut Unit, result: CheckpointResult) -> Result<Ch
     Ok(CheckpointView {
         checkpoint: result.checkpoint,
         profile: result.profile,
+        kind: receipt.kind,
         verdict: result.verdict,
         not_evidence: receipt.not_evidence,
         receipt_id: receipt.id,

@@ -5,6 +5,7 @@
 mod admission;
 mod attempts;
 mod cursors;
+mod extracts;
 mod idempotency;
 mod intake;
 mod leases;

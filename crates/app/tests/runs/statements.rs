@@ -40,7 +40,7 @@ async fn receipts_name_the_bytes_and_the_pins(engine: Engine) {
             (run["cells"][index]["id"].clone(), checkpoint["profile"].clone())
         );
         assert_eq!((receipt.attempt, receipt.worker.as_str(), receipt.checkpoint.as_str()), (1, "worker-1", "home"));
-        let picture = receipt.picture().unwrap();
+        let picture = receipt.content().unwrap().1;
         assert_eq!((picture.sha256, picture.size_bytes), (Sha256Digest::of(&bytes), bytes.len() as u64));
         assert_eq!(json!(picture.id), checkpoint["picture"]["id"]);
         assert_eq!(json!(receipt.render_digest), checkpoint["render_digest"]);

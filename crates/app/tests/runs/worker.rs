@@ -58,6 +58,7 @@ impl Bench {
             checkpoints.push(self.checkpoint(claim, &capture.name, file).await);
         }
         Submission {
+            extracts: Vec::new(),
             checkpoints,
             evidence: Vec::new(),
             failed_assertions: Vec::new(),
@@ -123,6 +124,7 @@ pub(crate) fn cell(run: &Value, index: usize) -> CellId {
 /// A worker's word that it came to nothing.
 pub(crate) fn failed(reason: FailureReason) -> Submission {
     Submission {
+        extracts: Vec::new(),
         checkpoints: Vec::new(),
         evidence: Vec::new(),
         failed_assertions: Vec::new(),

@@ -198,6 +198,7 @@ impl Bench {
                 message: "nothing there".into(),
             });
             let submission = Submission {
+                extracts: Vec::new(),
                 checkpoints,
                 evidence: Vec::new(),
                 failed_assertions: Vec::new(),

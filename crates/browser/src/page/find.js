@@ -319,8 +319,29 @@ globalThis.pinhole = (() => {
     return value === null ? { holds: false, found: "no such attribute" } : compare(what, value);
   }
 
+  // One value: a text that is there, or a number.
+  function valueOf([[what, source]]) {
+    if (what === "count") return matches(source).length;
+    const element = one(source.of ?? source);
+    if (what === "text") return readable(element);
+    const value = what === "value" ? element.value : attributeOf(element, source.name);
+    if (value === undefined || value === null) {
+      throw new Problem("missing", what === "value" ? "the element has no value" : `the element has no attribute ${source.name}`);
+    }
+    return String(value);
+  }
+  // Every value, or what was wrong with its target.
+  async function extract(sources) {
+    const values = {};
+    for (const [name, source] of Object.entries(sources)) {
+      values[name] = await attempt(() => valueOf(Object.entries(source)));
+      if (values[name].problem === "missing" && source.count) values[name] = { ok: 0 };
+    }
+    return values;
+  }
+
   return {
-    holds, walk, roots, matches, one, contains, attempt, frame, isVisible, describe, ofDocument, ofElement, rootElement,
+    extract, holds, walk, roots, matches, one, contains, attempt, frame, isVisible, describe, ofDocument, ofElement, rootElement,
     click: (locator) => attempt(() => actionable(one(locator))),
     fill: (locator, value) => attempt(() => prepareFill(one(locator), value)),
     focus: (locator) => attempt(() => { const element = one(locator); element.focus(); return describe(element); }),

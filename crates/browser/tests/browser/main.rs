@@ -5,6 +5,7 @@
 mod actions;
 mod captures;
 mod containment;
+mod extracts;
 mod faults;
 mod hostile;
 mod support;

@@ -1,8 +1,8 @@
 //! What the registrar signs: the receipt of a capture and the result of a run.
 
 use pinhole_core::{
-    ArtifactKind, ArtifactRef, CellId, NotEvidence, Pins, ReceiptId, RenderFacts, RulesFacts, RunId, RunState,
-    RunVerdict, SandboxFacts, Sha256Digest, Slug, Timestamp,
+    ArtifactKind, ArtifactRef, BaselineKind, CellId, NotEvidence, Pins, ReceiptId, RenderFacts, RulesFacts, RunId,
+    RunState, RunVerdict, SandboxFacts, Sha256Digest, Slug, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ pub struct CaptureReceipt {
     pub profile: Slug,
     /// What the run is pinned to.
     pub pins: Pins,
-    /// The artifacts, the picture first; they are the subjects.
+    /// The artifacts, the picture or the file of values first; they are the subjects.
     pub artifacts: Vec<ArtifactRef>,
     /// What the renderer was.
     pub render: RenderFacts,
@@ -39,7 +39,7 @@ pub struct CaptureReceipt {
     /// SHA-256 over the canonical bytes of `rules`.
     pub rules_digest: Sha256Digest,
     /// SHA-256 over the decoded picture: the bytes `pinhole.pixels.v1` and a zero byte, width and height as 32-bit
-    /// big-endian numbers, then every pixel as RGBA.
+    /// big-endian numbers, then every pixel as RGBA. Of values, SHA-256 of their canonical bytes.
     pub pixel_digest: Sha256Digest,
     /// Why it is not evidence; empty when it is.
     pub not_evidence: Vec<NotEvidence>,
@@ -54,9 +54,14 @@ pub struct CaptureReceipt {
 }
 
 impl CaptureReceipt {
-    /// The picture's artifact: the first of its kind.
-    pub fn picture(&self) -> Option<&ArtifactRef> {
-        self.artifacts.iter().find(|artifact| artifact.kind == ArtifactKind::Picture)
+    /// What the receipt is of: the first artifact, with the kind of baseline that it may become.
+    pub fn content(&self) -> Option<(BaselineKind, &ArtifactRef)> {
+        let first = self.artifacts.first()?;
+        match first.kind {
+            ArtifactKind::Picture => Some((BaselineKind::Visual, first)),
+            ArtifactKind::Values => Some((BaselineKind::Structured, first)),
+            _ => None,
+        }
     }
 }
 
@@ -71,9 +76,12 @@ impl Predicate for CaptureReceipt {
     fn check(&self) -> Result<(), VerifyError> {
         same_digest("render_digest", &self.render, self.render_digest)?;
         same_digest("rules_digest", &self.rules, self.rules_digest)?;
-        let picture = self.picture().map(|picture| picture.id);
-        if picture.is_none() || picture != self.artifacts.first().map(|artifact| artifact.id) {
-            return Err(VerifyError::new("artifacts", "the first artifact is not the picture"));
+        match self.content() {
+            None => return Err(VerifyError::new("artifacts", "the first artifact is neither picture nor values")),
+            Some((BaselineKind::Structured, values)) if values.sha256 != self.pixel_digest => {
+                return Err(VerifyError::new("pixel_digest", "is not that of the values"));
+            }
+            Some(_) => {}
         }
         Ok(())
     }

@@ -1,10 +1,15 @@
-//! Locators, conditions and captures.
+//! Locators, conditions, captures and extracts.
+
+use std::collections::BTreeMap;
+
+use pinhole_core::Slug;
 
 use super::{Members, Read, Reader, expected, number, tagged, whole, whole_in, word};
 use crate::{
     capture::{Antialiasing, Area, Capture, CompareRules},
     condition::{AttributeCondition, Condition, CountCondition, TextCondition, TextMatch},
     diagnostics::{Path, Problems},
+    extract::{AttributeSource, Extract, ValueSource},
     locator::{By, Locator, Role},
     tree::{Kind, Node},
 };
@@ -185,5 +190,58 @@ impl Read for CompareRules {
             max_changed_ratio: ratio?,
             antialiasing: antialiasing?.unwrap_or_default(),
         })
+    }
+}
+
+impl Read for Extract {
+    fn read(node: &Node, path: &Path<'_>, problems: &mut Problems) -> Option<Self> {
+        let members = Members::open(node, path, problems, &["name", "values"])?;
+        let name = members.required("name", problems);
+        let values = members.required_with("values", problems, values);
+        Some(Self { name: name?, values: values? })
+    }
+}
+
+/// A map whose keys are names of the scenario's own.
+fn values(node: &Node, path: &Path<'_>, problems: &mut Problems) -> Option<BTreeMap<Slug, ValueSource>> {
+    let Kind::Map(entries) = &node.kind else {
+        return expected("a map of names to what is read", node, path, problems);
+    };
+    if entries.is_empty() || entries.len() > Extract::MAX_VALUES {
+        problems.add(node.at, path, format!("expected 1 to {} values, found {}", Extract::MAX_VALUES, entries.len()));
+        return None;
+    }
+    let mut values = BTreeMap::new();
+    for entry in entries {
+        let path = Path::Key(path, &entry.key);
+        let name: Option<Slug> = entry.key.parse().ok();
+        if name.is_none() {
+            problems.add(entry.at, &path, "a value's name is lower-case letters, digits and inner hyphens");
+        }
+        let source = ValueSource::read(&entry.value, &path, problems);
+        values.extend(name.zip(source));
+    }
+    (values.len() == entries.len()).then_some(values)
+}
+
+/// What can be read.
+const SOURCES: &[(&str, Reader<ValueSource>)] = &[
+    ("text", |node, path, problems| Read::read(node, path, problems).map(ValueSource::Text)),
+    ("value", |node, path, problems| Read::read(node, path, problems).map(ValueSource::Value)),
+    ("attribute", |node, path, problems| Read::read(node, path, problems).map(ValueSource::Attribute)),
+    ("count", |node, path, problems| Read::read(node, path, problems).map(ValueSource::Count)),
+];
+
+impl Read for ValueSource {
+    fn read(node: &Node, path: &Path<'_>, problems: &mut Problems) -> Option<Self> {
+        tagged(node, path, problems, "value", SOURCES)
+    }
+}
+
+impl Read for AttributeSource {
+    fn read(node: &Node, path: &Path<'_>, problems: &mut Problems) -> Option<Self> {
+        let members = Members::open(node, path, problems, &["of", "name"])?;
+        let (of, name) = (members.required("of", problems), members.required("name", problems));
+        Some(Self { of: of?, name: name? })
     }
 }

@@ -66,13 +66,19 @@ fn check_names(node: &Node, path: &Path<'_>, problems: &mut Problems) {
     let list = Path::Key(path, "steps");
     let steps = items("steps").iter().enumerate();
     no_repeats(
-        steps.filter_map(|(index, step)| Some((index, step.member("capture")?.member("name")?))),
+        steps.filter_map(|(index, step)| Some((index, checkpoint(step)?.1.member("name")?))),
         problems,
         |index, node, message, problems| {
             let step = Path::Index(&list, index);
-            problems.add(node.at, &Path::Key(&Path::Key(&step, "capture"), "name"), message);
+            let key = items("steps").get(index).and_then(checkpoint).map_or("capture", |(key, _)| key);
+            problems.add(node.at, &Path::Key(&Path::Key(&step, key), "name"), message);
         },
     );
+}
+
+/// What a step says of the checkpoint that it makes, if it makes one.
+fn checkpoint(step: &Node) -> Option<(&'static str, &Node)> {
+    ["capture", "extract"].into_iter().find_map(|key| Some((key, step.member(key)?)))
 }
 
 /// Notes profiles that no device has. Rows are checked as they will be used, over the scenario's own profile.
@@ -104,12 +110,16 @@ fn check_steps(steps: &[Step], node: &Node, path: &Path<'_>, problems: &mut Prob
         Some(Step::Navigate(_)) => {}
         _ => problems.add(node.at, path, "expected `navigate` as the first step"),
     }
-    if !steps.iter().any(|step| matches!(step, Step::Capture(_) | Step::Assert(_))) {
-        problems.add(node.at, path, "expected at least one `capture` or `assert`, or a run shows nothing");
+    if !steps.iter().any(|step| matches!(step, Step::Capture(_) | Step::Extract(_) | Step::Assert(_))) {
+        problems.add(node.at, path, "expected at least one `capture`, `extract` or `assert`, or a run shows nothing");
     }
     let captures = steps.iter().filter(|step| matches!(step, Step::Capture(_))).count();
     if captures > Scenario::MAX_CAPTURES {
         problems.add(node.at, path, format!("expected at most {} captures, found {captures}", Scenario::MAX_CAPTURES));
+    }
+    let extracts = steps.iter().filter(|step| matches!(step, Step::Extract(_))).count();
+    if extracts > Scenario::MAX_EXTRACTS {
+        problems.add(node.at, path, format!("expected at most {} extracts, found {extracts}", Scenario::MAX_EXTRACTS));
     }
 }
 
@@ -186,6 +196,7 @@ const ACTIONS: &[(&str, Reader<Step>)] = &[
     ("wait_for", |node, path, problems| Read::read(node, path, problems).map(Step::WaitFor)),
     ("assert", |node, path, problems| Read::read(node, path, problems).map(Step::Assert)),
     ("capture", |node, path, problems| Read::read(node, path, problems).map(Step::Capture)),
+    ("extract", |node, path, problems| Read::read(node, path, problems).map(Step::Extract)),
 ];
 
 impl Read for Step {

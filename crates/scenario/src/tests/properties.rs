@@ -8,8 +8,9 @@ use serde_json::Value as Json;
 
 use super::{examples::examples, yaml};
 use crate::{
-    Antialiasing, Area, AttributeCondition, By, Capture, CompareRules, Condition, CountCondition, EvidenceKind, Fill,
-    Format, Locator, MatrixRow, Press, Role, Scenario, SchemaTag, Step, TextCondition, TextMatch, json_schema, parse,
+    Antialiasing, Area, AttributeCondition, AttributeSource, By, Capture, CompareRules, Condition, CountCondition,
+    EvidenceKind, Extract, Fill, Format, Locator, MatrixRow, Press, Role, Scenario, SchemaTag, Step, TextCondition,
+    TextMatch, ValueSource, json_schema, parse,
 };
 
 fn text() -> impl Strategy<Value = crate::Text> {
@@ -99,6 +100,23 @@ fn capture() -> impl Strategy<Value = Capture> {
     })
 }
 
+fn extract() -> impl Strategy<Value = Extract> {
+    let source = prop_oneof![
+        locator().prop_map(ValueSource::Text),
+        locator().prop_map(ValueSource::Value),
+        locator().prop_map(|of| ValueSource::Attribute(AttributeSource { of, name: "data-x".parse().unwrap() })),
+        locator().prop_map(ValueSource::Count),
+    ];
+    vec(source, 1..4).prop_map(|sources| Extract {
+        name: "later".parse().unwrap(),
+        values: sources
+            .into_iter()
+            .enumerate()
+            .map(|(n, source)| (format!("v-{n}").parse().unwrap(), source))
+            .collect(),
+    })
+}
+
 fn step() -> impl Strategy<Value = Step> {
     let target = select(&["/", "/a?b=c#d", "/%C3%A9/é", "https://example.com:8443/x"][..]);
     let key = select(&["Enter", "a", "é", "Control+Shift+ArrowUp", "F5"][..]);
@@ -110,6 +128,7 @@ fn step() -> impl Strategy<Value = Step> {
         condition().prop_map(Step::WaitFor),
         condition().prop_map(Step::Assert),
         capture().prop_map(Step::Capture),
+        extract().prop_map(Step::Extract),
     ]
 }
 
@@ -142,8 +161,10 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         let last = Step::Capture(Capture::page("last".parse().unwrap()));
         let mut steps: Vec<_> = [first].into_iter().chain(steps).chain([last]).collect();
         for (n, step) in steps.iter_mut().enumerate() {
-            if let Step::Capture(capture) = step {
-                capture.name = format!("capture-{n}").parse().unwrap();
+            match step {
+                Step::Capture(capture) => capture.name = format!("capture-{n}").parse().unwrap(),
+                Step::Extract(extract) => extract.name = format!("extract-{n}").parse().unwrap(),
+                _ => {}
             }
         }
         Scenario {

@@ -30,6 +30,7 @@ pub(crate) fn earlier(now: Timestamp, micros: i64) -> Timestamp {
 
 pub(crate) fn submission(failure: Option<CellFailure>) -> Submission {
     Submission {
+        extracts: Vec::new(),
         checkpoints: Vec::new(),
         evidence: Vec::new(),
         failed_assertions: vec![FailedAssertion { step: 2, message: AWKWARD.into() }],

@@ -182,6 +182,7 @@ impl Fixture {
             attempt: artifact.attempt,
             checkpoint: slug(checkpoint),
             profile: slug("default"),
+            kind: BaselineKind::Visual,
             picture_id: artifact.reference.id,
             capture_sha256: artifact.reference.sha256,
             pixel_digest: sha256("pixels"),

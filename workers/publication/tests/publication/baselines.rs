@@ -82,6 +82,7 @@ impl World {
             captured_at: SystemClock.now(),
         };
         let submission = Submission {
+            extracts: Vec::new(),
             checkpoints: vec![checkpoint],
             evidence: Vec::new(),
             failed_assertions: Vec::new(),

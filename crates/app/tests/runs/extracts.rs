@@ -1,0 +1,100 @@
+//! Extracted values: registered, compared with those of a baseline, and refused when they are not what was asked for.
+
+use pinhole_app::Claim;
+use pinhole_core::{ArtifactKind, RenderFacts, Sha256Digest, StagedExtract, Submission, Timestamp};
+use pinhole_testkit::Engine;
+use serde_json::{Value, json};
+
+use crate::{path::Path, rows::on_both_engines, support::Bench, worker::order};
+
+on_both_engines! {
+    values_are_compared_field_by_field
+    values_that_were_not_asked_for_are_refused
+}
+
+const SOURCE: &str = "schema: pinhole.scenario.v1\ntitle: Totals\nsteps:\n  - navigate: /\n  - extract: \
+    { name: totals, values: { total: { text: { test_id: total } }, rows: { count: { css: tr } } } }\n";
+const TOTALS: &str = "totals";
+
+async fn prepared(engine: Engine) -> Path {
+    let path = Path::on(engine).await;
+    let writer = path.bench.person("Tina", &[pinhole_core::Role::Author]).await;
+    let scenario = json!({ "project": crate::support::PROJECT, "slug": TOTALS, "source": SOURCE });
+    path.bench.keyed(&writer, "create_scenario", scenario).await.unwrap();
+    path
+}
+
+impl Bench {
+    /// What an honest worker says, with `bytes` as the file of values.
+    async fn read(&self, claim: &Claim, bytes: &[u8]) -> Submission {
+        let values = self.app.stage(&claim.lease, ArtifactKind::Values, "values-0", bytes.to_vec()).await.unwrap();
+        let render = RenderFacts {
+            browser: "HeadlessChrome/1.2.3".into(),
+            browser_revision: "r1".into(),
+            flags: Vec::new(),
+            fonts: Sha256Digest::of(b"fonts"),
+            profile: claim.profile.clone(),
+            stabiliser: 1,
+            architecture: "x86_64".into(),
+        };
+        let extract = StagedExtract {
+            name: TOTALS.parse().unwrap(),
+            values,
+            render,
+            url: "http://staging.example/".into(),
+            not_evidence: Vec::new(),
+            captured_at: Timestamp::from_micros(1),
+        };
+        Submission { extracts: vec![extract], ..self.shoot(claim, b"").await }
+    }
+}
+
+/// A run whose file of values is `bytes`, compared with `baseline`: the run and its result.
+async fn run(path: &Path, baseline: Value, bytes: &[u8]) -> (Value, Value) {
+    let mut order = order(TOTALS);
+    order["baseline"] = baseline;
+    let run = path.bench.keyed(&path.maker, "start_scenario_run", order).await.unwrap();
+    let claim = path.bench.claim(&run, 0).await;
+    let submission = path.bench.read(&claim, bytes).await;
+    path.bench.hand_in(&claim.lease, &submission).await;
+    (path.bench.run(&run["id"]).await, path.bench.result(&run["id"]).await)
+}
+
+async fn values_are_compared_field_by_field(engine: Engine) {
+    let path = prepared(engine).await;
+    let (_, first) = run(&path, json!({ "none": true }), br#"{"rows":3,"total":"42"}"#).await;
+    let checkpoint = &first["checkpoints"][0];
+    assert_eq!((&checkpoint["kind"], &checkpoint["verdict"]), (&json!("structured"), &json!("new")), "{first:#}");
+    assert_eq!(checkpoint["picture"]["kind"], "values");
+    let reference = json!({ "receipt": checkpoint["receipt_id"] });
+    let (_, same) = run(&path, reference.clone(), br#"{"rows":3,"total":"42"}"#).await;
+    assert_eq!(same["checkpoints"][0]["verdict"], "matched");
+    let (_, other) = run(&path, reference, br#"{"rows":4,"total":"42"}"#).await;
+    let checkpoint = &other["checkpoints"][0];
+    assert_eq!(checkpoint["verdict"], "changed");
+    assert_eq!(checkpoint["comparison"]["account"], json!({ "equal": 1, "added": 0, "removed": 0, "changed": 1 }));
+    let difference = json!({ "kind": "changed", "field": "rows", "before": 3, "after": 4 });
+    assert_eq!(checkpoint["comparison"]["regions"], json!([difference]));
+}
+
+async fn values_that_were_not_asked_for_are_refused(engine: Engine) {
+    let path = prepared(engine).await;
+    let long = format!("{{\"rows\":3,\"total\":\"{}\"}}", "x".repeat(10_001));
+    for lie in [
+        "",
+        "[]",
+        "{}",
+        r#"{"rows":3}"#,
+        r#"{"rows":3,"total":42}"#,
+        r#"{"rows":"3","total":"42"}"#,
+        r#"{"rows":-1,"total":"42"}"#,
+        r#"{"rows":3,"total":"42","x":1}"#,
+        r#"{ "rows": 3, "total": "42" }"#,
+        r#"{"total":"42","rows":3}"#,
+        &long,
+    ] {
+        let (run, result) = run(&path, json!({ "none": true }), lie.as_bytes()).await;
+        assert_eq!(run["cells"][0]["failure"]["reason"], "registration_refused", "{lie}");
+        assert_eq!(result["checkpoints"], json!([]), "{lie}");
+    }
+}
