@@ -263,7 +263,7 @@ fn sha256(bytes: &[u8]) -> String {
 
 #[tokio::test]
 async fn the_run_page_shows_verdict_and_pictures() {
-    let (site, _server, project) = prepared().await;
+    let (site, server, project) = prepared().await;
     project.run("first", &json!({ "none": true })).await;
     site.set_switch("new-price", true);
     let result = project.run("second", &json!({ "receipt": "previous" })).await;
@@ -273,13 +273,8 @@ async fn the_run_page_shows_verdict_and_pictures() {
     let browser = project.author.with_token(None);
     let form = browser.get(&page).await;
     assert_eq!(form.status, 401);
-    assert!(form.text().contains("action=\"/session\"") && !form.text().contains("changed"));
-    let run = result["run_id"].as_str().unwrap();
-    let fields = format!("run={run}&token={}", project.author.token());
-    let sign_in = browser.request(Method::POST, "/session").header("Content-Type", "application/x-www-form-urlencoded");
-    let signed_in = Answer::of(sign_in.body(fields)).await;
-    assert_eq!((signed_in.status.as_u16(), signed_in.header("location")), (303, page.as_str()));
-    let cookie = signed_in.header("set-cookie").split(';').next().unwrap().to_owned();
+    assert!(form.text().contains("action=\"/sign-in\"") && !form.text().contains("changed"));
+    let cookie = server.sign_in("ada").await;
     let open = async |path: &str| Answer::of(browser.request(Method::GET, path).header("Cookie", &cookie)).await;
 
     let shown = open(&page).await;

@@ -11,7 +11,7 @@ use pinhole_store::{Environment, Grant, Project, Session, Token, Tx};
 use crate::{App, unit::Unit};
 
 /// How long after a sign-in a session carries human authority.
-const FRESH_SESSION: Duration = Duration::from_secs(15 * 60);
+pub(crate) const FRESH_SESSION: Duration = Duration::from_secs(15 * 60);
 
 /// How long a session goes on without being used.
 pub(crate) const SESSION_IDLE: Duration = Duration::from_secs(30 * 60);

@@ -24,6 +24,7 @@ mod registrar;
 mod runs;
 mod scenarios;
 mod sessions;
+mod sign_in;
 mod sweep;
 mod tokens;
 mod trial;
@@ -50,6 +51,7 @@ pub use operations::{Entry, Reply, ReplyKind, operations};
 pub use publications::{PublicationLease, PublicationWork, Unpublished};
 pub use readiness::Readiness;
 pub use sessions::NewSession;
+pub use sign_in::{IdentityPolicy, NewFlow, NewLink, OpenFlow, ProvenIdentity, csrf_token, csrf_token_matches};
 pub use trial::TryRun;
 pub use unit::{BoxFuture, Outlives, Unit};
 
@@ -60,6 +62,7 @@ pub struct App {
     outgoing: watch::Sender<()>,
     cursor_key: Arc<OnceLock<Vec<u8>>>,
     uses: uses::Uses,
+    hashing: sign_in::Hashing,
 }
 
 /// What an [`App`] is assembled from.
@@ -118,6 +121,7 @@ impl App {
             outgoing: watch::Sender::new(()),
             cursor_key: Arc::default(),
             uses: uses::Uses::default(),
+            hashing: sign_in::Hashing::new(),
         }
     }
 
@@ -148,6 +152,10 @@ impl App {
 
     pub(crate) fn ids(&self) -> &dyn Ids {
         &*self.inner.ids
+    }
+
+    pub(crate) fn hashing(&self) -> &sign_in::Hashing {
+        &self.hashing
     }
 
     /// The statement key; an internal error in a process that has none.

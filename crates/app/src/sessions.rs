@@ -31,9 +31,14 @@ impl App {
     /// # Errors
     /// `unauthenticated` when there is no such user or it is disabled.
     pub async fn begin_session(&self, user: PrincipalId, method: &str) -> Result<NewSession> {
-        let secret = with_checksum("phn", &self.secret_bytes()?);
-        let (actor, secret) = (self.system_actor(), &secret);
-        self.write(&actor, "sign_in", move |unit, _| Box::pin(begin(unit, user, method, secret))).await
+        let (actor, secret) = (self.system_actor(), self.session_secret()?);
+        let secret = &secret;
+        self.write(&actor, "sign_in", move |unit, _| Box::pin(begin(unit, user, method, secret, "local"))).await
+    }
+
+    /// A fresh secret for a session.
+    pub(crate) fn session_secret(&self) -> Result<String> {
+        Ok(with_checksum("phn", &self.secret_bytes()?))
     }
 
     /// Ends the actor's own session; a token's actor has none.
@@ -52,7 +57,14 @@ impl App {
     }
 }
 
-async fn begin(unit: &mut Unit, user: PrincipalId, method: &str, secret: &str) -> Result<NewSession> {
+/// Begins a session within the transaction that saw the proof. `address` is where the call came from.
+pub(crate) async fn begin(
+    unit: &mut Unit,
+    user: PrincipalId,
+    method: &str,
+    secret: &str,
+    address: &str,
+) -> Result<NewSession> {
     let principal = unit.principal(user).await?.ok_or_else(Error::unauthenticated)?;
     if principal.class != PrincipalClass::User || principal.disabled_at.is_some() {
         return Err(Error::unauthenticated());
@@ -70,7 +82,7 @@ async fn begin(unit: &mut Unit, user: PrincipalId, method: &str, secret: &str) -
         ended_at: None,
     };
     unit.insert_session(&session).await?;
-    let detail = json!({ "principal": user, "method": method });
+    let detail = json!({ "principal": user, "method": method, "address": address });
     unit.audit(None, Some(session.id.to_string()), detail).await?;
     Ok(NewSession { secret: secret.to_owned(), id: session.id, expires_at: session.expires_at })
 }

@@ -144,6 +144,6 @@ async fn open(location: &Location) -> Result<Installation> {
     Installation::open(&config, Settings::default(), false).await
 }
 
-fn parse<T: std::str::FromStr<Err = Error>>(text: &str) -> std::result::Result<T, String> {
+pub(crate) fn parse<T: std::str::FromStr<Err = Error>>(text: &str) -> std::result::Result<T, String> {
     text.parse().map_err(|error: Error| error.details().reason.clone().unwrap_or_else(|| error.message().to_owned()))
 }

@@ -7,6 +7,7 @@ mod exit;
 mod file;
 mod node;
 mod serve;
+mod sign_in;
 mod try_page;
 mod verify;
 mod worker;
@@ -44,6 +45,9 @@ enum Command {
     Token(admin::Token),
     /// Write OpenAPI, JSON Schemas and the tool catalog of this version as files.
     Contract(contract::Contract),
+    /// Let people sign in: one-time links and identities, on the server's own machine.
+    #[command(subcommand)]
+    Admin(sign_in::Admin),
     /// Run a worker process; `serve` starts these itself.
     Worker(worker::Worker),
     /// Run one Git step for the publication worker, which starts this itself.
@@ -106,6 +110,7 @@ async fn run(command: Command) -> Result<Exit> {
         Command::Verify(verify) => verify.run(),
         Command::Token(token) => token.run().await,
         Command::Contract(contract) => contract.run(),
+        Command::Admin(admin) => admin.run().await,
         Command::Worker(worker) => worker.run().await,
         Command::GitHelper => Ok(Exit::Success),
     }

@@ -9,7 +9,7 @@ use pinhole_server::ServerSettings;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Location, exit::Exit, node::Node};
+use crate::{Location, exit::Exit, node::Node, sign_in};
 
 /// Run the server with everything it needs on one machine.
 #[derive(Args)]
@@ -44,6 +44,7 @@ impl Serve {
 
 /// Listens and answers until `stop`.
 async fn serve(node: &Node, config: &Config, listener: TcpListener, stop: CancellationToken) -> Result<()> {
+    sign_in::first_admin(&node.installation.app, &node.installation.data, config).await?;
     let settings = settings(node, config)?;
     let router = pinhole_server::router(node.installation.app.clone(), settings);
     tracing::info!(address = %config.listen, "listening");
@@ -61,6 +62,7 @@ pub(crate) async fn listen(config: &Config) -> Result<TcpListener> {
 pub(crate) fn settings(node: &Node, config: &Config) -> Result<ServerSettings> {
     Ok(ServerSettings {
         public_url: config.public_url.clone(),
+        behind_proxy: config.behind_proxy,
         jwks: node.installation.public_keys.to_bytes()?.into(),
         ..ServerSettings::default()
     })

@@ -28,6 +28,9 @@ pub struct Config {
     pub listen: SocketAddr,
     /// How people and programs reach it.
     pub public_url: Option<Url>,
+    /// Whether a proxy in front of `serve` appends the address of each caller to `X-Forwarded-For`. Limits that count by
+    /// address take its word for it; without it, everybody behind a proxy is one address.
+    pub behind_proxy: bool,
     /// The capture workers.
     pub capture: CaptureSettings,
     /// The browser.
@@ -77,6 +80,7 @@ impl Default for Config {
             database_url: None,
             listen: SocketAddr::from(([127, 0, 0, 1], 8087)),
             public_url: None,
+            behind_proxy: false,
             capture: CaptureSettings::default(),
             browser: BrowserSettings::default(),
             remotes: Vec::new(),
@@ -132,6 +136,17 @@ impl Config {
             return Err(Error::too_large(name, MAX_BYTES));
         }
         toml::from_str(&text).map_err(|e| Error::invalid(&name, e.to_string().trim().to_owned()))
+    }
+
+    /// Where people reach it: the public URL, or else the address that it listens on.
+    ///
+    /// # Errors
+    /// `internal` for an address that is no URL, which none is.
+    pub fn base_url(&self) -> Result<Url> {
+        match &self.public_url {
+            Some(url) => Ok(url.clone()),
+            None => Url::parse(&format!("http://{}/", self.listen)).map_err(Error::internal),
+        }
     }
 
     /// Checks what the types cannot say, and tells every mistake.

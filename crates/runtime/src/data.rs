@@ -1,9 +1,9 @@
 //! The data directory of an embedded installation, and an `App` over it.
 
 use std::{
-    fs::DirBuilder,
-    io::ErrorKind,
-    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
+    fs::{DirBuilder, OpenOptions},
+    io::{ErrorKind, Write as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -50,6 +50,11 @@ impl DataDir {
         self.keys().join("commit.pem")
     }
 
+    /// Where the first administrator's sign-in link is written.
+    pub fn first_admin_sign_in(&self) -> PathBuf {
+        self.0.join("first-admin-sign-in")
+    }
+
     /// Where Git keeps what it needs between steps.
     pub fn git(&self) -> PathBuf {
         self.0.join("git")
@@ -66,6 +71,27 @@ impl DataDir {
     fn database_url(&self) -> String {
         format!("sqlite:{}", self.0.join("pinhole.db").display())
     }
+}
+
+/// Writes a secret into a file for its owner alone, mode 0600; an older file of the name is replaced and not written
+/// into, since others may have it open.
+///
+/// # Errors
+/// `provider_unavailable` when it cannot be written.
+pub fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
+    let written = || {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    written().map_err(|error| {
+        let message = format!("{} cannot be written: check its folder and the free space", path.display());
+        Error::unavailable("file", message).with_source(error)
+    })
 }
 
 fn make_private(path: &Path) -> Result<()> {

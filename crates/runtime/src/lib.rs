@@ -14,7 +14,7 @@ mod worker;
 pub use background::{registrar, sweeper};
 pub use child::{Children, WorkerProgram};
 pub use config::{BrowserSettings, CaptureSettings, Config, RemoteConfig};
-pub use data::{DataDir, Installation};
+pub use data::{DataDir, Installation, write_private};
 pub use shutdown::stop_on_signal;
 pub use telemetry::{LogFormat, init as init_telemetry};
 pub use worker::{WorkerConfig, WorkerLink};

@@ -12,7 +12,7 @@ mod rest;
 mod serve;
 mod stall;
 
-use std::sync::Arc;
+use std::{num::NonZeroU32, sync::Arc};
 
 use axum::{Router, extract::DefaultBodyLimit, middleware};
 use bytes::Bytes;
@@ -22,7 +22,7 @@ use url::Url;
 pub use description::{ContractFile, contract_files};
 pub use serve::serve;
 
-use http::{Context, Hosts};
+use http::{Context, Hosts, Rates};
 
 /// How the server is reached, and what it accepts.
 #[derive(Clone, Debug)]
@@ -35,13 +35,51 @@ pub struct ServerSettings {
     pub allowed_hosts: Vec<String>,
     /// Issuers whose access tokens are accepted on `/mcp`; clients are told to get one there.
     pub authorization_servers: Vec<Url>,
+    /// Whether a proxy in front of this server appends the address of each caller to `X-Forwarded-For`. Its word is taken
+    /// for it, so that nothing but the proxy may reach the server.
+    pub behind_proxy: bool,
+    /// How often one may call.
+    pub limits: RateLimits,
     /// The public halves of the statement keys (an RFC 7517 key set), published for everybody.
     pub jwks: Bytes,
+}
+
+/// How often one may call. The buckets are of this process and start full.
+#[derive(Clone, Copy, Debug)]
+pub struct RateLimits {
+    /// Calls of one principal per second.
+    pub principal_per_second: NonZeroU32,
+    /// How many of them may come at once.
+    pub principal_burst: NonZeroU32,
+    /// Refused calls per second without a valid credential, from one address.
+    pub stranger_per_second: NonZeroU32,
+    /// How many of them may come at once.
+    pub stranger_burst: NonZeroU32,
+    /// Attempts to sign in per minute, from one address; so many may come at once.
+    pub sign_ins_per_minute: NonZeroU32,
+}
+
+impl Default for RateLimits {
+    fn default() -> Self {
+        let number = |number: u32| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+        Self {
+            principal_per_second: number(50),
+            principal_burst: number(200),
+            stranger_per_second: number(20),
+            stranger_burst: number(100),
+            sign_ins_per_minute: number(10),
+        }
+    }
 }
 
 impl ServerSettings {
     /// Default of [`ServerSettings::max_body_bytes`].
     pub const MAX_BODY_BYTES: usize = 1024 * 1024;
+
+    /// Whether people can sign in at a provider of identities.
+    fn has_provider(&self) -> bool {
+        false
+    }
 }
 
 impl Default for ServerSettings {
@@ -51,6 +89,8 @@ impl Default for ServerSettings {
             max_body_bytes: Self::MAX_BODY_BYTES,
             allowed_hosts: Vec::new(),
             authorization_servers: Vec::new(),
+            behind_proxy: false,
+            limits: RateLimits::default(),
             jwks: Bytes::from_static(br#"{"keys":[]}"#),
         }
     }
@@ -59,7 +99,8 @@ impl Default for ServerSettings {
 /// Every route: REST under `/api/v1`, MCP at `/mcp`, pages, health and the receipt keys.
 pub fn router(app: App, settings: ServerSettings) -> Router {
     let hosts = Hosts::new(settings.public_url.as_ref(), &settings.allowed_hosts);
-    let context = Context { app, hosts: Arc::new(hosts), settings: Arc::new(settings) };
+    let rates = Arc::new(Rates::new(&settings.limits));
+    let context = Context { app, hosts: Arc::new(hosts), settings: Arc::new(settings), rates };
     Router::new()
         .merge(description::routes())
         .merge(rest::routes(&context))

@@ -3,7 +3,11 @@
 use std::{pin::pin, sync::Arc, time::Duration};
 
 use axum::Router;
-use hyper::server::conn::http1;
+use hyper::{
+    body::Incoming,
+    server::conn::http1,
+    service::{Service as _, service_fn},
+};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
@@ -14,7 +18,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::stall::Impatient;
+use crate::{http::Peer, stall::Impatient};
 
 /// How long running calls may go on after the server was told to stop.
 const GRACE: Duration = Duration::from_secs(10);
@@ -41,11 +45,11 @@ pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToke
             () = stop.cancelled() => break,
             accepted = accept(&listener, &slots) => accepted,
         };
-        let Some((stream, slot)) = accepted else { continue };
+        let Some((stream, peer, slot)) = accepted else { continue };
         let (router, stop, cut_off) = (router.clone(), stop.clone(), cut_off.clone());
         connections.spawn(async move {
             tokio::select! {
-                () = converse(stream, router, stop) => {}
+                () = converse(stream, peer, router, stop) => {}
                 () = cut_off.cancelled() => {}
             }
             drop(slot);
@@ -64,10 +68,10 @@ pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToke
 async fn accept(
     listener: &TcpListener,
     slots: &Arc<Semaphore>,
-) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+) -> Option<(TcpStream, Peer, tokio::sync::OwnedSemaphorePermit)> {
     let slot = Arc::clone(slots).acquire_owned().await.ok()?;
     match listener.accept().await {
-        Ok((stream, _)) => Some((stream, slot)),
+        Ok((stream, address)) => Some((stream, Peer(address.ip()), slot)),
         Err(error) => {
             tracing::warn!(%error, "cannot accept a connection");
             tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -77,17 +81,22 @@ async fn accept(
 }
 
 /// Answers the requests of one connection, one after the other.
-async fn converse(stream: TcpStream, router: Router, stop: CancellationToken) {
+async fn converse(stream: TcpStream, peer: Peer, router: Router, stop: CancellationToken) {
     // Answers are small or streamed in large pieces: waiting to fill packets only adds delay.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
+    let service = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        service.call(request)
+    });
     let mut connection = pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_DEADLINE)
             .max_buf_size(MAX_HEAD_BYTES)
-            .serve_connection(TokioIo::new(Impatient::new(stream, STALL)), TowerToHyperService::new(router))
+            .serve_connection(TokioIo::new(Impatient::new(stream, STALL)), service)
     );
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,

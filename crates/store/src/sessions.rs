@@ -129,6 +129,16 @@ impl Tx {
         Ok(changed == 1)
     }
 
+    /// Ends every session of a principal but one.
+    pub async fn end_other_sessions_of(&mut self, principal: PrincipalId, kept: SessionId) -> Result<u64> {
+        let now = self.now();
+        self.execute(
+            "UPDATE sessions SET ended_at = $2 WHERE principal_id = $1 AND id <> $3 AND ended_at IS NULL",
+            &[text(principal), time(now), text(kept)],
+        )
+        .await
+    }
+
     /// Ends every session of a principal.
     pub async fn end_sessions_of(&mut self, principal: PrincipalId) -> Result<u64> {
         let now = self.now();

@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal};
 use tempfile::TempDir;
 
 use super::{
-    Client, Finished, children,
+    Answer, Client, Finished, children,
     command::{ended, pinhole},
     command_line, descendants,
     processes::{self, Process},
@@ -28,6 +28,10 @@ const START: Duration = Duration::from_secs(60);
 const STOP: Duration = Duration::from_secs(30);
 /// How long what it started may take to be gone after it has ended.
 const AFTERMATH: Duration = Duration::from_secs(10);
+/// The password that everybody gets who signs in.
+pub(crate) const PASSWORD: &str = "seventeen-sparrows";
+/// The media type of a form.
+pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 /// How much of a log is shown when a test fails, in lines.
 const LOG_LINES: usize = 60;
 
@@ -152,6 +156,21 @@ impl Server {
     pub(crate) fn token(&self, name: &str, options: &[&str]) -> String {
         let mut command = self.command_of(&["token", "create"]);
         Finished::of(command.args(["--name", name]).args(options)).expect(0).trim().to_owned()
+    }
+
+    /// The path of a sign-in link for the user `name`, made by the real command.
+    pub(crate) fn sign_in_link(&self, name: &str) -> String {
+        let printed = Finished::of(self.command_of(&["admin", "reset"]).arg(name)).expect(0).trim().to_owned();
+        printed.split_once("/sign-in/").map(|(_, rest)| format!("/sign-in/{rest}")).expect("a sign-in link")
+    }
+
+    /// The cookie of a new session of the user `name`, whose password it sets.
+    pub(crate) async fn sign_in(&self, name: &str) -> String {
+        let link = self.client(None).request(reqwest::Method::POST, &self.sign_in_link(name));
+        let form = link.header("Sec-Fetch-Site", "same-origin").header("Content-Type", FORM);
+        let answer = Answer::of(form.body(format!("password={PASSWORD}"))).await;
+        assert_eq!(answer.status, 303, "{}", answer.text());
+        answer.header("set-cookie").split(';').next().unwrap().to_owned()
     }
 
     /// A decision ticket of the user `name` for an approval or for receipts, separated by commas.

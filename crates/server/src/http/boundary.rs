@@ -3,7 +3,7 @@
 use std::{any::Any, panic::AssertUnwindSafe, time::Duration};
 
 use axum::{
-    extract::Request,
+    extract::{MatchedPath, Request},
     http::HeaderValue,
     middleware::Next,
     response::{IntoResponse, Response},
@@ -24,7 +24,10 @@ pub(crate) async fn boundary(request: Request, next: Next) -> Response {
 async fn within(deadline: Duration, mut request: Request, next: Next) -> Response {
     let id = RequestId::from_uuid(RandomIds.uuid());
     request.extensions_mut().insert(id);
-    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let method = request.method().clone();
+    // The route, not what was asked for: a path may hold the secret of a sign-in link.
+    let path = request.extensions().get().map(|path: &MatchedPath| path.as_str().to_owned());
+    let path = path.unwrap_or_else(|| "none".to_owned());
     let running = tokio::time::timeout(deadline, next.run(request));
     let answer = match AssertUnwindSafe(running).catch_unwind().await {
         Ok(Ok(answer)) => answer,

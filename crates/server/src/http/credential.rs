@@ -1,16 +1,17 @@
-//! The credential of a request: exactly one bearer token, or the cookie that the sign-in form of the pages set.
+//! The credential of a request: exactly one bearer token, or the cookie of a browser's session.
 
 use axum::http::{HeaderMap, header};
 use pinhole_core::{Error, Result};
 
-/// The cookie that holds a browser's token.
-pub(crate) const COOKIE: &str = "pinhole_token";
+/// The cookie that holds the secret of a browser's session. The prefix makes browsers take it only with `Secure`, for
+/// this host alone and for every path.
+pub(crate) const COOKIE: &str = "__Host-pinhole";
 /// Longer than any token that Pinhole mints.
 const MAX_TOKEN_BYTES: usize = 512;
 
 /// How a request says who it is from.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Credential<'a> {
+pub(crate) enum Credential<'a> {
     /// The `Authorization` header.
     Bearer(&'a str),
     /// The cookie.
@@ -22,7 +23,7 @@ impl<'a> Credential<'a> {
     ///
     /// # Errors
     /// `unauthenticated` when they say it badly or more than once: two credentials could be two principals.
-    pub(super) fn of(headers: &'a HeaderMap) -> Result<Option<Self>> {
+    pub(crate) fn of(headers: &'a HeaderMap) -> Result<Option<Self>> {
         match (bearer(headers)?, cookie(headers)?) {
             (Some(token), None) => Ok(Some(Self::Bearer(token))),
             (None, Some(token)) => Ok(Some(Self::Cookie(token))),
@@ -32,8 +33,16 @@ impl<'a> Credential<'a> {
     }
 }
 
+/// The secret of the browser's session, whatever its state; none beside a bearer token.
+pub(crate) fn session_secret(headers: &HeaderMap) -> Option<&str> {
+    match Credential::of(headers) {
+        Ok(Some(Credential::Cookie(secret))) => Some(secret),
+        _ => None,
+    }
+}
+
 /// Whether `text` could be a token at all (RFC 6750 `b64token`).
-pub(crate) fn is_token(text: &str) -> bool {
+pub(super) fn is_token(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
     (1..=MAX_TOKEN_BYTES).contains(&text.len()) && text.bytes().all(allowed)
 }
@@ -58,15 +67,18 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>> {
 }
 
 fn cookie(headers: &HeaderMap) -> Result<Option<&str>> {
-    let lines = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    let mut tokens = pairs.filter(|(name, _)| *name == COOKIE).map(|(_, token)| token);
+    let mut tokens = cookies(headers).filter(|(name, _)| *name == COOKIE).map(|(_, token)| token);
     let Some(token) = tokens.next() else { return Ok(None) };
     match tokens.next() {
         Some(_) => Err(twice()),
         None if is_token(token) => Ok(Some(token)),
         None => Err(Error::unauthenticated()),
     }
+}
+
+fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
+    let lines = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='))
 }
 
 #[cfg(test)]
@@ -87,7 +99,7 @@ mod tests {
     fn one_credential_is_read() {
         let bearer = headers(&[(header::AUTHORIZATION, "bearer phu_a1")]);
         assert_eq!(Credential::of(&bearer).unwrap(), Some(Credential::Bearer("phu_a1")));
-        let cookie = headers(&[(header::COOKIE, "theme=dark; pinhole_token=phu_a1")]);
+        let cookie = headers(&[(header::COOKIE, "theme=dark; __Host-pinhole=phu_a1")]);
         assert_eq!(Credential::of(&cookie).unwrap(), Some(Credential::Cookie("phu_a1")));
         assert_eq!(Credential::of(&headers(&[(header::COOKIE, "theme=dark")])).unwrap(), None);
     }
@@ -100,9 +112,9 @@ mod tests {
             headers(&[(header::AUTHORIZATION, "Bearer ")]),
             headers(&[(header::AUTHORIZATION, "Bearer a b")]),
             headers(&[(header::AUTHORIZATION, "Bearer a"), (header::AUTHORIZATION, "Bearer a")]),
-            headers(&[(header::AUTHORIZATION, "Bearer a"), (header::COOKIE, "pinhole_token=a")]),
-            headers(&[(header::COOKIE, "pinhole_token=a; pinhole_token=b")]),
-            headers(&[(header::COOKIE, "pinhole_token=")]),
+            headers(&[(header::AUTHORIZATION, "Bearer a"), (header::COOKIE, "__Host-pinhole=a")]),
+            headers(&[(header::COOKIE, "__Host-pinhole=a; __Host-pinhole=b")]),
+            headers(&[(header::COOKIE, "__Host-pinhole=")]),
         ] {
             let error = Credential::of(&wrong).unwrap_err();
             assert_eq!(error.code(), pinhole_core::Code::Unauthenticated, "{wrong:?}");

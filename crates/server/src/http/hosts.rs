@@ -3,6 +3,8 @@
 use axum::http::{HeaderMap, header, uri::Authority};
 use url::{Host, Url};
 
+/// The header in which browsers say whose page made them send a request.
+const SITE: &str = "sec-fetch-site";
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 /// The accepted hosts and origins.
@@ -48,22 +50,47 @@ impl Hosts {
 
 /// Whether another site's page made the browser send this. Clients that are no browsers say nothing and are not.
 pub(super) fn is_cross_site(headers: &HeaderMap) -> bool {
-    match text(headers, "sec-fetch-site") {
+    match text(headers, SITE) {
         Some(site) => !matches!(site, "same-origin" | "none"),
         None => false,
     }
 }
 
-/// Whether a form was sent from a page of this server. The browser's own word goes first; a browser that has none
-/// names the origin.
+/// Whether somebody follows a link to a page of ours: the address bar will show it, and nobody else sees the answer.
+pub(super) fn is_navigation(headers: &HeaderMap) -> bool {
+    text(headers, "sec-fetch-mode") == Some("navigate") && text(headers, "sec-fetch-dest") == Some("document")
+}
+
+/// Whether a request that changes something was sent from a page of this server. The browser's own word goes first; a
+/// browser that has none names the origin. Silence is no consent.
 pub(crate) fn from_this_site(headers: &HeaderMap) -> bool {
-    if headers.contains_key("sec-fetch-site") {
+    if headers.contains_key(SITE) {
         return !is_cross_site(headers);
     }
-    let Some(origin) = text(headers, header::ORIGIN.as_str()) else { return true };
     let host = host_of(headers);
-    let named = origin.split_once("://").map(|(_, authority)| authority);
-    host.zip(named).is_some_and(|(host, named)| host.as_str().eq_ignore_ascii_case(named))
+    let origin = text(headers, header::ORIGIN.as_str()).and_then(|origin| Url::parse(origin).ok());
+    host.zip(origin).is_some_and(|(host, origin)| is_origin_of(&host, &origin))
+}
+
+/// Whether a program that is no browser sent this, or a page of this server: nothing says that another site did.
+pub(crate) fn is_from_nowhere_else(headers: &HeaderMap) -> bool {
+    let silent = !headers.contains_key(SITE) && !headers.contains_key(header::ORIGIN);
+    silent || from_this_site(headers)
+}
+
+/// Whether pages of `origin` come from `host`. Plain HTTP counts on loopback alone: anybody on the way could have
+/// written such a page.
+fn is_origin_of(host: &Authority, origin: &Url) -> bool {
+    let name = host.host().trim_matches(['[', ']']);
+    let secure = origin.scheme() == "https" || (origin.scheme() == "http" && LOOPBACK.contains(&name));
+    let origin_host = match origin.host() {
+        Some(Host::Ipv6(address)) => address.to_string(),
+        Some(other) => other.to_string(),
+        None => return false,
+    };
+    let default_port = if origin.scheme() == "https" { 443 } else { 80 };
+    let same_port = origin.port_or_known_default() == Some(host.port_u16().unwrap_or(default_port));
+    secure && same_port && origin_host.eq_ignore_ascii_case(name)
 }
 
 fn host_of(headers: &HeaderMap) -> Option<Authority> {
@@ -104,18 +131,32 @@ mod tests {
     #[test]
     fn forms_of_other_sites_are_told_apart() {
         let host = ("host", "localhost:7000");
-        for ours in
-            [&[host][..], &[host, ("origin", "http://localhost:7000")], &[host, ("sec-fetch-site", "same-origin")]]
-        {
+        let public = ("host", "pinhole.example");
+        for ours in [
+            &[host, ("origin", "http://localhost:7000")][..],
+            &[host, ("sec-fetch-site", "same-origin")],
+            &[host, ("sec-fetch-site", "none")],
+            &[("host", "[::1]:7000"), ("origin", "http://[::1]:7000")],
+            &[public, ("origin", "https://pinhole.example")],
+            &[("host", "pinhole.example:443"), ("origin", "https://pinhole.example")],
+        ] {
             assert!(from_this_site(&headers(ours)), "{ours:?}");
+            assert!(is_from_nowhere_else(&headers(ours)), "{ours:?}");
         }
         for other in [
             &[host, ("origin", "http://localhost:7001")][..],
             &[host, ("origin", "null")],
             &[host, ("origin", "http://localhost:7000"), ("sec-fetch-site", "cross-site")],
             &[host, ("sec-fetch-site", "same-site")],
+            &[host, ("sec-fetch-site", "?")],
+            &[public, ("origin", "http://pinhole.example")],
+            &[public, ("origin", "https://pinhole.example.evil")],
+            &[("origin", "https://pinhole.example")],
         ] {
             assert!(!from_this_site(&headers(other)), "{other:?}");
+            assert!(!is_from_nowhere_else(&headers(other)), "{other:?}");
         }
+        assert!(!from_this_site(&headers(&[host])));
+        assert!(is_from_nowhere_else(&headers(&[host])));
     }
 }

@@ -6,24 +6,33 @@ mod authenticate;
 mod body;
 mod boundary;
 mod credential;
+mod form;
 mod headers;
 mod hosts;
 mod invoke;
 mod json;
 mod problem;
+mod rate;
+mod session_cookie;
 
 use std::sync::Arc;
 
 use pinhole_app::App;
 
-pub(crate) use authenticate::{require_bearer, require_bearer_or_cookie, who};
+pub(crate) use authenticate::{
+    form_token, require_bearer, require_bearer_or_cookie, require_own_form, require_this_site, who,
+};
 pub(crate) use body::{limit_body, limit_form};
 pub(crate) use boundary::boundary;
-pub(crate) use credential::{COOKIE, is_token};
-pub(crate) use hosts::{Hosts, from_this_site};
+pub(crate) use credential::{COOKIE, session_secret};
+pub(crate) use form::{Form, local_path};
+pub(crate) use hosts::{Hosts, is_from_nowhere_else};
 pub(crate) use invoke::invoke;
 pub(crate) use json::{object, without_repeated_names};
 pub(crate) use problem::{Refused, report, unknown_method, unknown_path};
+
+pub(crate) use rate::{Peer, Rates, address_of};
+pub(crate) use session_cookie::{clear_cookie, session_cookie};
 
 use crate::ServerSettings;
 
@@ -33,4 +42,5 @@ pub(crate) struct Context {
     pub(crate) app: App,
     pub(crate) hosts: Arc<Hosts>,
     pub(crate) settings: Arc<ServerSettings>,
+    pub(crate) rates: Arc<Rates>,
 }

@@ -46,6 +46,11 @@ impl Refused {
         pending.is_some_and(|Pending(error)| error.code() == Code::Unauthenticated)
     }
 
+    /// Why.
+    pub(super) fn code(&self) -> Code {
+        self.error.code()
+    }
+
     /// Adds a header to the answer.
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));

@@ -24,12 +24,13 @@ pub(super) struct Document {
     status: StatusCode,
     body: String,
     refresh: bool,
+    retry_after: Option<u32>,
 }
 
 impl Document {
     /// A page with this title and body; the body is markup, the title is text.
     pub(super) fn new(title: impl Into<String>, body: String) -> Self {
-        Self { title: title.into(), status: StatusCode::OK, body, refresh: false }
+        Self { title: title.into(), status: StatusCode::OK, body, refresh: false, retry_after: None }
     }
 
     /// Answers with another status than 200.
@@ -47,7 +48,7 @@ impl Document {
 
 impl IntoResponse for Document {
     fn into_response(self) -> Response {
-        let Self { title, status, body, refresh } = self;
+        let Self { title, status, body, refresh, retry_after } = self;
         let refresh = if refresh { "<meta http-equiv=\"refresh\" content=\"5\">\n" } else { "" };
         let html = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -68,6 +69,9 @@ impl IntoResponse for Document {
                 .headers_mut()
                 .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"pinhole\""));
         }
+        if let Some(seconds) = retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
         response
     }
 }
@@ -77,6 +81,7 @@ pub(super) fn refusal(error: &Error, request: RequestId) -> Document {
     report(error, request);
     let heading = match error.code() {
         Code::NotFound => "There is nothing here that you may see",
+        Code::LimitExceeded => "This is too much for now",
         Code::PermissionDenied => "You may not do this",
         Code::Internal => "Something went wrong on our side",
         _ => "This could not be done",
@@ -88,5 +93,5 @@ pub(super) fn refusal(error: &Error, request: RequestId) -> Document {
         esc(request),
     );
     let status = StatusCode::from_u16(status_of(error)).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    Document::new(heading, body).with_status(status)
+    Document { retry_after: error.details().retry_after_s, ..Document::new(heading, body).with_status(status) }
 }

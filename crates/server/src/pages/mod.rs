@@ -1,10 +1,11 @@
 //! Pages for people: server-rendered, without scripts, over the same operations as REST and MCP.
 //!
-//! A browser cannot send a bearer token, so the sign-in form keeps the token in a cookie that scripts cannot read and
-//! other sites cannot use. The cookie opens pages and the bytes that they embed, nothing else.
+//! A browser cannot send a bearer token, so signing in gives it a session in a cookie that scripts cannot read and other
+//! sites cannot use. A form that changes something shows the session's token in its field `csrf_token`.
 
 mod document;
 mod html;
+mod link;
 mod parts;
 mod run;
 mod session;
@@ -14,7 +15,7 @@ use axum::{
     extract::{Request, State},
     http::{HeaderValue, header},
     middleware::{self, Next},
-    response::{IntoResponse, Response},
+    response::{IntoResponse, Redirect, Response},
     routing::{get, post},
 };
 use pinhole_core::Error;
@@ -28,8 +29,11 @@ const ONE_HOUR: HeaderValue = HeaderValue::from_static("public, max-age=3600");
 pub(crate) fn routes(context: &Context) -> Router<Context> {
     Router::new()
         .route("/runs/{run_id}", get(run::page))
-        .route("/session", post(session::begin))
-        .route("/session/end", post(session::end))
+        .route("/", get(front))
+        .route("/sign-in", get(session::sign_in_page).post(session::sign_in))
+        .route("/sign-in/link/{secret}", get(link::page).post(link::choose))
+        .route("/sign-out", post(session::sign_out))
+        .route("/re-authenticate", get(session::again_page).post(session::again))
         .route(document::STYLE_PATH, get(style))
         .route_layer(middleware::from_fn(limit_form))
         .route_layer(middleware::from_fn_with_state(context.clone(), require_our_host))
@@ -42,6 +46,11 @@ async fn require_our_host(State(context): State<Context>, request: Request, next
     }
     let message = "this server does not answer for that host name: set its public URL, or allow the name";
     Err(Error::permission_denied("host").with_message(message).into())
+}
+
+/// `GET /`: to where work begins.
+async fn front() -> Redirect {
+    Redirect::to("/runs")
 }
 
 async fn style() -> impl IntoResponse {

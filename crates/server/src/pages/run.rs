@@ -20,7 +20,7 @@ use super::{
     html::esc,
     parts, session,
 };
-use crate::http::{Context, invoke, who};
+use crate::http::{Context, form_token, invoke, who};
 
 /// Checkpoints on a page; each brings up to three pictures.
 const CHECKPOINTS: u32 = 20;
@@ -37,27 +37,28 @@ pub(super) async fn page(
     // A path that could not name a run is a wrong address, not a mistake in a form.
     let Ok(run) = run.parse::<RunId>() else { return refusal(&Error::not_found(), request).into_response() };
     let shown = match who(&context, &headers, request).await {
-        Ok(None) => return session::form(run, None).into_response(),
-        Ok(Some(actor)) => show(&context, &actor, run, &uri).await,
+        Ok(None) => return session::form(&context, &uri.to_string(), None).into_response(),
+        Ok(Some(actor)) => show(&context, &actor, run, &uri, form_token(&headers).as_deref()).await,
         Err(error) => Err(error),
     };
     match shown {
         Ok(document) => document.into_response(),
         Err(error) if error.code() == Code::Unauthenticated => {
-            session::form(run, Some("The token that this browser has is not valid any more.")).into_response()
+            let ended = "Your session has ended, or the token is not valid any more.";
+            session::form(&context, &uri.to_string(), Some(ended)).into_response()
         }
         Err(error) => refusal(&error, request).into_response(),
     }
 }
 
-async fn show(context: &Context, actor: &Actor, run: RunId, uri: &Uri) -> Result<Document> {
+async fn show(context: &Context, actor: &Actor, run: RunId, uri: &Uri, token: Option<&str>) -> Result<Document> {
     let query = uri.query().unwrap_or_default();
     let cursor = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "cursor").map(|(_, value)| value);
     let view: RunView = read(context, actor, "get_scenario_run", json!({ "run_id": run })).await?;
     let wanted = json!({ "run_id": run, "limit": CHECKPOINTS, "cursor": cursor });
     let result: RunResultView = read(context, actor, "get_scenario_run_result", wanted).await?;
     let title = format!("{} in {}", view.pins.scenario_slug, view.pins.environment_slug);
-    Ok(Document::new(title, body(&view, &result)).refreshing(!view.state.is_terminal()))
+    Ok(Document::new(title, body(&view, &result, token)).refreshing(!view.state.is_terminal()))
 }
 
 /// Calls a reading operation and takes its view.
@@ -68,8 +69,8 @@ async fn read<T: DeserializeOwned>(context: &Context, actor: &Actor, operation: 
     serde_json::from_value(reply.body).map_err(Error::internal)
 }
 
-fn body(run: &RunView, result: &RunResultView) -> String {
-    let mut html = String::from(session::banner());
+fn body(run: &RunView, result: &RunResultView, token: Option<&str>) -> String {
+    let mut html = session::banner(token);
     html.push_str("<main>\n");
     html.push_str(&parts::heading(run));
     html.push_str(&parts::facts(run));

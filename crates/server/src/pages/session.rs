@@ -1,132 +1,214 @@
-//! Signing a browser in with a token, and out again.
+//! Signing in with name and password, proving again who one is, and signing out.
+
+use std::fmt::Write as _;
 
 use axum::{
     Extension,
-    extract::State,
+    extract::{Request, State},
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use pinhole_core::{Error, RequestId, Result, RunId};
+use pinhole_app::NewSession;
+use pinhole_core::{Code, Error, RequestId, Result};
 use url::form_urlencoded;
 
 use super::{
     document::{Document, refusal},
     html::esc,
 };
-use crate::http::{COOKIE, Context, from_this_site, is_token};
+use crate::http::{
+    Context, Form, address_of, clear_cookie, form_token, local_path, require_own_form, require_this_site,
+    session_cookie, session_secret, who,
+};
 
-/// The sign-in form; it leads on to the run.
-pub(super) fn form(run: RunId, complaint: Option<&str>) -> Document {
-    let complaint = complaint.map(|text| format!("<p class=\"complaint\" role=\"alert\">{}</p>\n", esc(text)));
+/// `GET /sign-in`
+pub(super) async fn sign_in_page(State(context): State<Context>, request: Request) -> Response {
+    let return_to = Form::of_query(request.uri().query()).return_to();
+    form(&context, &return_to, None).with_status(StatusCode::OK).into_response()
+}
+
+/// The sign-in form, in place of the page at `return_to`; it leads on to that page.
+pub(super) fn form(context: &Context, return_to: &str, complaint: Option<&str>) -> Document {
+    let return_to = local_path(return_to);
     let body = format!(
-        "<main class=\"narrow\">\n<h1>Sign in to Pinhole</h1>\n\
-         <p>Run <code>{run}</code> is shown to people with a token. \
-         One is made on the server with <code>pinhole token create</code>.</p>\n{}\
-         <form method=\"post\" action=\"/session\">\n\
-         <input type=\"hidden\" name=\"run\" value=\"{run}\">\n\
-         <label for=\"token\">Token</label>\n\
-         <input id=\"token\" name=\"token\" type=\"password\" autocomplete=\"current-password\" required autofocus>\n\
+        "<main class=\"narrow\">\n<h1>Sign in to Pinhole</h1>\n{}{}\
+         <form method=\"post\" action=\"/sign-in\">\n\
+         <input type=\"hidden\" name=\"return_to\" value=\"{}\">\n\
+         <label for=\"name\">Name</label>\n\
+         <input id=\"name\" name=\"name\" type=\"text\" autocomplete=\"username\" maxlength=\"100\" required autofocus>\n\
+         <label for=\"password\">Password</label>\n\
+         <input id=\"password\" name=\"password\" type=\"password\" autocomplete=\"current-password\" required>\n\
          <button>Sign in</button>\n</form>\n</main>",
-        complaint.unwrap_or_default(),
-        run = esc(run),
+        self::complaint(complaint),
+        provider_button(context, &return_to, false),
+        esc(&return_to),
     );
     Document::new("Sign in", body).with_status(StatusCode::UNAUTHORIZED)
 }
 
-/// The line at the top of every page, with the way out.
-pub(super) fn banner() -> &'static str {
-    "<header class=\"banner\"><strong>Pinhole</strong>\
-     <form method=\"post\" action=\"/session/end\"><button class=\"quiet\">Sign out</button></form></header>\n"
+/// A link and not a form: the policy of the pages keeps forms on this server, also where one is sent on.
+fn provider_button(context: &Context, return_to: &str, again: bool) -> String {
+    if !context.settings.has_provider() {
+        return String::new();
+    }
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("return_to", return_to);
+    if again {
+        query.append_pair("reauthenticate", "true");
+    }
+    let query = query.finish();
+    format!(
+        "<p><a class=\"button\" href=\"/api/v1/session/oidc?{}\">Sign in with your organisation</a></p>\n",
+        esc(query)
+    )
 }
 
-/// `POST /session`: keeps a valid token in the cookie.
-pub(super) async fn begin(
+/// A sentence on what went wrong before, above a form.
+pub(super) fn complaint(text: Option<&str>) -> String {
+    text.map(|text| format!("<p class=\"complaint\" role=\"alert\">{}</p>\n", esc(text))).unwrap_or_default()
+}
+
+/// The field that every form of a page has which changes something; `token` is what [`form_token`] gives.
+pub(super) fn token_field(token: Option<&str>) -> String {
+    token
+        .map(|token| format!("<input type=\"hidden\" name=\"csrf_token\" value=\"{}\">", esc(token)))
+        .unwrap_or_default()
+}
+
+/// The line at the top of every page, with the way out for those who have a session; `token` is what [`form_token`]
+/// gives.
+pub(super) fn banner(token: Option<&str>) -> String {
+    let mut html = String::from("<header class=\"banner\"><a class=\"home\" href=\"/\"><strong>Pinhole</strong></a>");
+    if token.is_some() {
+        // Writing to a string cannot fail.
+        let _ = write!(
+            html,
+            "<form method=\"post\" action=\"/sign-out\">{}<button class=\"quiet\">Sign out</button></form>",
+            token_field(token)
+        );
+    }
+    html.push_str("</header>\n");
+    html
+}
+
+/// `POST /sign-in`
+pub(super) async fn sign_in(
+    State(context): State<Context>,
+    Extension(request): Extension<RequestId>,
+    parts: axum::http::request::Parts,
+    body: Bytes,
+) -> Response {
+    let form = Form::of_body(&body);
+    let return_to = form.return_to();
+    let signed_in = async {
+        require_this_site(&parts.headers)?;
+        let address = address_of(&context.settings, &parts.extensions, &parts.headers);
+        context.rates.sign_in(address)?;
+        let (name, password) = (form.required("name")?, form.required("password")?);
+        let (address, previous) = (address.to_string(), session_secret(&parts.headers));
+        context.app.sign_in_with_password(&name, &password, &address, previous).await
+    };
+    match signed_in.await.and_then(|session| go_on(&session, &return_to)) {
+        Ok(response) => response,
+        Err(error) if error.code() == Code::Unauthenticated => {
+            self::form(&context, &return_to, Some("The name or the password is wrong.")).into_response()
+        }
+        Err(error) => refusal(&error, request).into_response(),
+    }
+}
+
+/// Gives the browser the secret of a session and sends it on.
+pub(super) fn go_on(session: &NewSession, return_to: &str) -> Result<Response> {
+    let location = HeaderValue::try_from(return_to).map_err(Error::internal)?;
+    let headers = [(header::LOCATION, location), (header::SET_COOKIE, session_cookie(&session.secret)?)];
+    Ok((StatusCode::SEE_OTHER, headers).into_response())
+}
+
+/// `POST /sign-out`
+pub(super) async fn sign_out(
     State(context): State<Context>,
     Extension(request): Extension<RequestId>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    match sign_in(&context, request, &headers, &body).await {
-        Ok(response) => response,
-        Err(error) => refusal(&error, request).into_response(),
-    }
-}
-
-async fn sign_in(context: &Context, request: RequestId, headers: &HeaderMap, body: &[u8]) -> Result<Response> {
-    same_site_form(headers)?;
-    let run: RunId = field(body, "run")?.parse().map_err(|error: Error| error.within("run"))?;
-    let token = field(body, "token")?;
-    let token = token.trim();
-    if !is_token(token) || context.app.authenticate(token, request).await.is_err() {
-        return Ok(form(run, Some("That token is not valid here, or not any more.")).into_response());
-    }
-    let secure = context.settings.public_url.as_ref().is_some_and(|url| url.scheme() == "https");
-    let cookie = cookie(token, "", secure)?;
-    Ok((StatusCode::SEE_OTHER, [(header::LOCATION, value(&format!("/runs/{run}"))?), (header::SET_COOKIE, cookie)])
-        .into_response())
-}
-
-/// `POST /session/end`: forgets the token. The token itself stays valid.
-pub(super) async fn end(
-    State(context): State<Context>,
-    Extension(request): Extension<RequestId>,
-    headers: HeaderMap,
-) -> Response {
-    let secure = context.settings.public_url.as_ref().is_some_and(|url| url.scheme() == "https");
-    match same_site_form(&headers).and_then(|()| cookie("", "; Max-Age=0", secure)) {
+    let signed_out = async {
+        require_own_form(&headers, Form::of_body(&body).optional("csrf_token")?.as_deref())?;
+        // Who has no session any more is signed out already.
+        if let Ok(Some(actor)) = who(&context, &headers, request).await {
+            context.app.end_own_session(&actor).await?;
+        }
+        clear_cookie()
+    };
+    match signed_out.await {
         Ok(cookie) => {
             let body = "<main class=\"narrow\">\n<h1>You are signed out</h1>\n\
-                        <p>This browser has forgotten the token.</p>\n</main>";
+                        <p><a href=\"/sign-in\">Sign in again</a></p>\n</main>";
             ([(header::SET_COOKIE, cookie)], Document::new("Signed out", body.into())).into_response()
         }
         Err(error) => refusal(&error, request).into_response(),
     }
 }
 
-fn same_site_form(headers: &HeaderMap) -> Result<()> {
-    if from_this_site(headers) {
-        return Ok(());
+/// `GET /re-authenticate`
+pub(super) async fn again_page(
+    State(context): State<Context>,
+    Extension(request): Extension<RequestId>,
+    parts: axum::http::request::Parts,
+) -> Response {
+    let return_to = Form::of_query(parts.uri.query()).return_to();
+    match who(&context, &parts.headers, request).await {
+        Ok(Some(_)) => again_form(&context, &parts.headers, &return_to, None).into_response(),
+        Ok(None) => form(&context, &return_to, None).into_response(),
+        Err(error) if error.code() == Code::Unauthenticated => form(&context, &return_to, None).into_response(),
+        Err(error) => refusal(&error, request).into_response(),
     }
-    Err(Error::permission_denied("same_origin").with_message("this form was sent from another site"))
 }
 
-fn field(body: &[u8], name: &str) -> Result<String> {
-    let mut values =
-        form_urlencoded::parse(body).filter(|(given, _)| given == name).map(|(_, value)| value.into_owned());
-    let value = values.next().ok_or_else(|| Error::invalid(name, "is missing in the form"))?;
-    if values.next().is_some() { Err(Error::invalid(name, "given twice")) } else { Ok(value) }
+fn again_form(context: &Context, headers: &HeaderMap, return_to: &str, complaint: Option<&str>) -> Document {
+    let token = form_token(headers);
+    let body = format!(
+        "{}<main class=\"narrow\">\n<h1>Show that it is you</h1>\n\
+         <p>What is decided here counts for a quarter of an hour after you have shown who you are.</p>\n{}{}\
+         <form method=\"post\" action=\"/re-authenticate\">\n{}\n\
+         <input type=\"hidden\" name=\"return_to\" value=\"{}\">\n\
+         <label for=\"password\">Password</label>\n\
+         <input id=\"password\" name=\"password\" type=\"password\" autocomplete=\"current-password\" required autofocus>\n\
+         <button>Go on</button>\n</form>\n</main>",
+        banner(token.as_deref()),
+        self::complaint(complaint),
+        provider_button(context, return_to, true),
+        token_field(token.as_deref()),
+        esc(return_to),
+    );
+    Document::new("Show that it is you", body)
 }
 
-fn cookie(token: &str, more: &str, secure: bool) -> Result<HeaderValue> {
-    let secure = if secure { "; Secure" } else { "" };
-    value(&format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict{more}{secure}"))
-}
-
-fn value(text: &str) -> Result<HeaderValue> {
-    HeaderValue::from_str(text).map_err(Error::internal)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_cookie_is_for_this_site_alone() {
-        assert_eq!(
-            cookie("phu_1", "", true).unwrap(),
-            "pinhole_token=phu_1; Path=/; HttpOnly; SameSite=Strict; Secure"
-        );
-        assert_eq!(
-            cookie("", "; Max-Age=0", false).unwrap(),
-            "pinhole_token=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"
-        );
-    }
-
-    #[test]
-    fn fields_are_given_once() {
-        assert_eq!(field(b"run=a&token=b%2Bc", "token").unwrap(), "b+c");
-        assert!(field(b"run=a", "token").is_err());
-        assert!(field(b"run=a&run=b", "run").is_err());
+/// `POST /re-authenticate`
+pub(super) async fn again(
+    State(context): State<Context>,
+    Extension(request): Extension<RequestId>,
+    parts: axum::http::request::Parts,
+    body: Bytes,
+) -> Response {
+    let form = Form::of_body(&body);
+    let return_to = form.return_to();
+    let proved = async {
+        require_own_form(&parts.headers, form.optional("csrf_token")?.as_deref())?;
+        let Some(actor) = who(&context, &parts.headers, request).await? else { return Ok(None) };
+        context.rates.sign_in(address_of(&context.settings, &parts.extensions, &parts.headers))?;
+        let password = form.required("password")?;
+        context.app.reauthenticate_with_password(&actor, &password).await.map(Some)
+    };
+    match proved.await {
+        Ok(Some(session)) => {
+            go_on(&session, &return_to).unwrap_or_else(|error| refusal(&error, request).into_response())
+        }
+        Ok(None) => self::form(&context, &return_to, None).into_response(),
+        Err(error) if error.code() == Code::Unauthenticated => {
+            let wrong = again_form(&context, &parts.headers, &return_to, Some("The password is wrong."));
+            wrong.with_status(StatusCode::UNAUTHORIZED).into_response()
+        }
+        Err(error) => refusal(&error, request).into_response(),
     }
 }

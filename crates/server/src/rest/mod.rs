@@ -10,19 +10,20 @@ mod members;
 mod merge;
 mod operation;
 mod range;
+mod session;
 
 use axum::{Router, middleware, routing::get};
 
-use crate::http::{Context, limit_body, require_bearer, require_bearer_or_cookie};
+use crate::http::{Context, limit_body, require_bearer_or_cookie};
 
 /// Every REST route.
 pub(crate) fn routes(context: &Context) -> Router<Context> {
     let operations = operation::table()
         .fold(Router::new(), |router, (path, methods)| router.route(&path, methods))
         .route_layer(middleware::from_fn_with_state(context.clone(), limit_body))
-        .route_layer(middleware::from_fn_with_state(context.clone(), require_bearer));
+        .route_layer(middleware::from_fn_with_state(context.clone(), require_bearer_or_cookie));
     let content = Router::new()
         .route("/api/v1/artifacts/{artifact_id}/content", get(content::content))
         .route_layer(middleware::from_fn_with_state(context.clone(), require_bearer_or_cookie));
-    Router::new().merge(operations).merge(content).merge(health::routes())
+    Router::new().merge(operations).merge(content).merge(health::routes()).merge(session::routes(context))
 }

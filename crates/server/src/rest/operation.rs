@@ -77,12 +77,18 @@ fn json_body(method: Method, headers: &HeaderMap, body: &Bytes) -> Result<Map<St
     if method == Method::Get {
         return Err(Error::invalid("", "this operation takes no body: use the query"));
     }
+    require_json(headers)?;
+    object(body)
+}
+
+/// Refuses a body of another media type.
+pub(super) fn require_json(headers: &HeaderMap) -> Result<()> {
     let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = media_type.split(';').next().unwrap_or_default().trim();
-    if !essence.eq_ignore_ascii_case("application/json") {
-        return Err(Error::protocol(Code::UnsupportedMediaType, "the body must be application/json"));
+    if essence.eq_ignore_ascii_case("application/json") {
+        return Ok(());
     }
-    object(body)
+    Err(Error::protocol(Code::UnsupportedMediaType, "the body must be application/json"))
 }
 
 #[cfg(test)]

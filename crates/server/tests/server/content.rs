@@ -145,7 +145,7 @@ async fn the_run_page_shows_the_pictures_side_by_side() {
     assert_eq!(checkpoint["verdict"], "changed", "{result}");
     let request = Request::get(format!("/runs/{}", result["run_id"].as_str().unwrap()))
         .header("host", "localhost")
-        .header("cookie", format!("pinhole_token={}", world.token));
+        .header("cookie", format!("__Host-pinhole={}", world.sign_in("ada").await.secret));
     let page = world.send(request.body(Body::empty()).unwrap()).await;
     assert_eq!(page.status(), 200, "{}", page.text());
     let html = page.text();

@@ -16,7 +16,7 @@ async fn nobody_gets_in_without_a_valid_token() {
         let request = Request::post("/mcp").header("host", "localhost").header("content-type", "application/json");
         headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))
     };
-    let (good, cookie) = (format!("Bearer {}", world.token), format!("pinhole_token={}", world.token));
+    let (good, cookie) = (format!("Bearer {}", world.token), format!("__Host-pinhole={}", world.token));
     for headers in [
         &[][..],
         &[("authorization", "Bearer phu_wrong")],
@@ -86,7 +86,7 @@ async fn large_bodies_are_refused_alike_on_rest_and_mcp() {
 #[tokio::test]
 async fn forms_have_a_smaller_limit() {
     let world = World::new().await;
-    let form = Request::post("/session").header("host", "localhost").body(Body::from("x".repeat(20_000))).unwrap();
+    let form = Request::post("/sign-in").header("host", "localhost").body(Body::from("x".repeat(20_000))).unwrap();
     let answer = world.send(form).await;
     assert_eq!((answer.status().as_u16(), answer.json()["code"].as_str()), (413, Some("limit_exceeded")));
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends where its preparation fails")]
 
 mod content;
+mod csrf;
 mod doors;
 mod download;
 mod mcp;

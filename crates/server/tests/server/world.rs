@@ -7,7 +7,7 @@ use axum::{
     body::Body,
     http::{Request, StatusCode, response::Parts},
 };
-use pinhole_app::{App, Settings};
+use pinhole_app::{App, Settings, csrf_token};
 use pinhole_core::{
     ArtifactId, ArtifactKind, ArtifactRef, Blake3Digest, Ids as _, Name, PrincipalClass, RandomIds, Role, Scope,
     Sha256Digest, Slug,
@@ -107,6 +107,15 @@ impl World {
         self.send(request.body(Body::from(body)).unwrap()).await
     }
 
+    /// A session of the user with this name, whatever their password.
+    pub(crate) async fn sign_in(&self, name: &str) -> Session {
+        let name: Name = name.parse().unwrap();
+        let user = self.app.ensure_principal(PrincipalClass::User, &name, name.as_str() == "ada").await.unwrap();
+        let secret = self.app.begin_session(user, "password").await.unwrap().secret;
+        let csrf = csrf_token(&secret);
+        Session { secret, csrf }
+    }
+
     /// Calls a tool as a client of the revision with `initialize` does.
     pub(crate) async fn tool(&self, token: &str, name: &str, arguments: &Value) -> Value {
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
@@ -128,6 +137,19 @@ impl World {
             request = request.header(*name, *value);
         }
         self.send(request.body(Body::from(message.to_string())).unwrap()).await
+    }
+}
+
+/// A browser's session.
+pub(crate) struct Session {
+    pub(crate) secret: String,
+    pub(crate) csrf: String,
+}
+
+impl Session {
+    /// What the browser sends.
+    pub(crate) fn cookie(&self) -> String {
+        format!("__Host-pinhole={}", self.secret)
     }
 }
 

@@ -21,5 +21,6 @@ mod publications;
 mod records;
 mod rows;
 mod runs;
+mod sign_in;
 mod support;
 mod transactions;

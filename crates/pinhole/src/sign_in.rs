@@ -1,0 +1,126 @@
+//! `pinhole admin`: how people sign in first, and again after losing their password, on the server's own machine.
+//!
+//! A sign-in link is a secret: it goes to standard output of a command or into a file for its owner alone, never into a
+//! log.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use pinhole_app::{App, Settings};
+use pinhole_core::{Error, Name, PrincipalClass, Result};
+use pinhole_runtime::{Config, DataDir, Installation, write_private};
+use url::Url;
+
+use crate::{
+    Location,
+    admin::parse,
+    exit::{Exit, say},
+};
+
+/// The user whom a fresh installation gets.
+const FIRST_ADMIN: &str = "admin";
+
+/// Let people sign in, on the server's own machine.
+#[derive(Subcommand)]
+pub(crate) enum Admin {
+    /// Make a one-time link with which a user chooses a new password. Older links of theirs end.
+    Reset(Reset),
+    /// Let an identity at the OpenID provider sign in as a user.
+    LinkIdentity(LinkIdentity),
+}
+
+/// Make a one-time sign-in link.
+#[derive(Args)]
+pub(crate) struct Reset {
+    #[command(flatten)]
+    location: Location,
+    /// The user's name.
+    #[arg(value_parser = parse::<Name>)]
+    name: Name,
+    /// Write the link into this file, for its owner alone to read, instead of printing it.
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Let an identity sign in as a user.
+#[derive(Args)]
+pub(crate) struct LinkIdentity {
+    #[command(flatten)]
+    location: Location,
+    /// The user's name.
+    #[arg(value_parser = parse::<Name>)]
+    name: Name,
+    /// The provider's issuer, exactly as in the configuration.
+    #[arg(long)]
+    issuer: String,
+    /// The provider's own, unchanging name of the person (the claim `sub`).
+    #[arg(long)]
+    subject: String,
+}
+
+impl Admin {
+    pub(crate) async fn run(self) -> Result<Exit> {
+        match self {
+            Self::Reset(reset) => reset.run().await,
+            Self::LinkIdentity(link) => link.run().await,
+        }
+    }
+}
+
+impl Reset {
+    async fn run(self) -> Result<Exit> {
+        let config = self.location.load()?;
+        config.check()?;
+        let app = Installation::open(&config, Settings::default(), false).await?.app;
+        let link = app.create_sign_in_link(&self.name).await?;
+        let address = address(&config, &link.secret)?;
+        match &self.output {
+            None => say!("{address}"),
+            Some(path) => {
+                write_private(path, format!("{address}\n").as_bytes())?;
+                eprintln!("written to {}", path.display());
+            }
+        }
+        eprintln!("the link of {} works once, until {}", self.name, link.expires_at);
+        Ok(Exit::Success)
+    }
+}
+
+impl LinkIdentity {
+    async fn run(self) -> Result<Exit> {
+        let config = self.location.load()?;
+        config.check()?;
+        let app = Installation::open(&config, Settings::default(), false).await?.app;
+        app.link_identity(&self.name, &self.issuer, &self.subject).await?;
+        eprintln!("{} of {} signs in as {} now", self.subject, self.issuer, self.name);
+        Ok(Exit::Success)
+    }
+}
+
+/// Gives an installation that nobody administers its first administrator: a user whose sign-in link is in a file of the
+/// data directory. The log says where, and no more.
+pub(crate) async fn first_admin(app: &App, data: &DataDir, config: &Config) -> Result<()> {
+    if app.has_administrator().await? {
+        return Ok(());
+    }
+    let name = FIRST_ADMIN.parse()?;
+    match app.ensure_principal(PrincipalClass::User, &name, true).await {
+        Ok(_) => {}
+        // Somebody who is no administrator has the name; taking it over is not for a start of the server to do.
+        Err(error) if error.reason() == Some("exists") => {
+            tracing::warn!("nobody administers this installation: make an administrator with `pinhole token create`");
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    }
+    let link = app.create_sign_in_link(&name).await?;
+    let path = data.first_admin_sign_in();
+    write_private(&path, format!("{}\n", address(config, &link.secret)?).as_bytes())?;
+    tracing::info!(file = %path.display(), expires_at = %link.expires_at, "the first administrator's sign-in link");
+    Ok(())
+}
+
+/// The address of a sign-in link.
+pub(crate) fn address(config: &Config, secret: &str) -> Result<Url> {
+    config.base_url()?.join(&format!("/sign-in/link/{secret}")).map_err(Error::internal)
+}

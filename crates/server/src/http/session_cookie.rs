@@ -1,0 +1,35 @@
+//! The cookies that this server sets: a browser's session.
+
+use axum::http::HeaderValue;
+use pinhole_core::{Error, Result};
+
+use super::credential::COOKIE;
+
+/// `Set-Cookie` for a session. It goes with the browser at the latest; the row decides when it ends.
+pub(crate) fn session_cookie(secret: &str) -> Result<HeaderValue> {
+    cookie(COOKIE, secret, "")
+}
+
+/// `Set-Cookie` that ends the browser's session.
+pub(crate) fn clear_cookie() -> Result<HeaderValue> {
+    cookie(COOKIE, "", "; Max-Age=0")
+}
+
+/// Lax: a link from elsewhere leads to a page as somebody who is signed in, and a provider's answer finds the sign-in
+/// that it belongs to; nothing else that another site causes carries the cookie.
+fn cookie(name: &str, value: &str, more: &str) -> Result<HeaderValue> {
+    let text = format!("{name}={value}; Path=/; Secure; HttpOnly; SameSite=Lax{more}");
+    HeaderValue::try_from(text).map_err(Error::internal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cookies_are_for_this_host_alone() {
+        assert_eq!(session_cookie("phn_1").unwrap(), "__Host-pinhole=phn_1; Path=/; Secure; HttpOnly; SameSite=Lax");
+        let cleared = "__Host-pinhole=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0";
+        assert_eq!(clear_cookie().unwrap(), cleared);
+    }
+}

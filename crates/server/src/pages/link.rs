@@ -1,0 +1,84 @@
+//! A sign-in link: looking at it shows a form, and only the form's password uses it up.
+
+use axum::{
+    Extension,
+    extract::{Path, State},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use pinhole_core::{Code, Error, Name, RequestId};
+
+use super::{
+    document::{Document, refusal},
+    html::esc,
+    session::{complaint, go_on},
+};
+use crate::http::{Context, Form, address_of, require_this_site, session_secret};
+
+/// `GET /sign-in/link/{secret}`
+pub(super) async fn page(
+    State(context): State<Context>,
+    Extension(request): Extension<RequestId>,
+    Path(secret): Path<String>,
+    parts: axum::http::request::Parts,
+) -> Response {
+    let limited = context.rates.sign_in(address_of(&context.settings, &parts.extensions, &parts.headers));
+    let name = async {
+        limited?;
+        context.app.look_at_sign_in_link(&secret).await
+    };
+    match name.await {
+        Ok(name) => form(&name, None).into_response(),
+        Err(error) => refusal(&error, request).into_response(),
+    }
+}
+
+/// The form goes to the address that it has: the secret is nowhere in the page.
+fn form(name: &Name, wrong: Option<&str>) -> Document {
+    let body = format!(
+        "<main class=\"narrow\">\n<h1>Choose a password</h1>\n\
+         <p>You will sign in as <strong>{name}</strong> with it. This link works once.</p>\n{}\
+         <form method=\"post\">\n\
+         <input type=\"hidden\" name=\"username\" autocomplete=\"username\" value=\"{name}\">\n\
+         <label for=\"password\">New password, at least 12 characters</label>\n\
+         <input id=\"password\" name=\"password\" type=\"password\" autocomplete=\"new-password\" minlength=\"12\" \
+         required autofocus>\n\
+         <button>Sign in</button>\n</form>\n</main>",
+        complaint(wrong),
+        name = esc(name),
+    );
+    Document::new("Choose a password", body)
+}
+
+/// `POST /sign-in/link/{secret}`
+pub(super) async fn choose(
+    State(context): State<Context>,
+    Extension(request): Extension<RequestId>,
+    Path(secret): Path<String>,
+    parts: axum::http::request::Parts,
+    body: Bytes,
+) -> Response {
+    let used = async {
+        require_this_site(&parts.headers)?;
+        let address = address_of(&context.settings, &parts.extensions, &parts.headers);
+        context.rates.sign_in(address)?;
+        let password = Form::of_body(&body).required("password")?;
+        let (address, previous) = (address.to_string(), session_secret(&parts.headers));
+        context.app.use_sign_in_link(&secret, &password, &address, previous).await
+    };
+    let error = match used.await.and_then(|session| go_on(&session, "/")) {
+        Ok(response) => return response,
+        Err(error) => error,
+    };
+    if error.code() == Code::InvalidArguments
+        && let Ok(name) = context.app.look_at_sign_in_link(&secret).await
+    {
+        return unsuitable(&name, &error);
+    }
+    refusal(&error, request).into_response()
+}
+
+fn unsuitable(name: &Name, error: &Error) -> Response {
+    form(name, Some(error.message())).with_status(StatusCode::UNPROCESSABLE_ENTITY).into_response()
+}
