@@ -58,8 +58,8 @@ pub(crate) async fn get(app: &App, actor: &Actor, command: GetScenarioArtifact) 
 pub(crate) async fn receipt(app: &App, actor: &Actor, command: GetCaptureReceipt) -> Result<ReceiptView> {
     app.read(actor, "get_capture_receipt", move |unit, _| {
         Box::pin(async move {
-            let receipt = unit.receipt(command.receipt_id).await?.ok_or_else(Error::not_found)?;
-            runs::authorised(unit, receipt.run_id, Permission::Read).await?;
+            let receipt = unit.receipt(command.receipt_id).await?;
+            let (_, receipt) = runs::authorised_part(unit, receipt, |found| found.run_id, Permission::Read).await?;
             let envelope = serde_json::from_str(&receipt.envelope).map_err(Error::internal)?;
             Ok(ReceiptView { id: receipt.id, envelope })
         })
@@ -68,8 +68,8 @@ pub(crate) async fn receipt(app: &App, actor: &Actor, command: GetCaptureReceipt
 }
 
 async fn authorised(unit: &mut Unit, id: ArtifactId) -> Result<Artifact> {
-    let artifact = unit.artifact(id).await?.ok_or_else(Error::not_found)?;
-    runs::authorised(unit, artifact.run_id, Permission::Read).await?;
+    let artifact = unit.artifact(id).await?;
+    let (_, artifact) = runs::authorised_part(unit, artifact, |found| found.run_id, Permission::Read).await?;
     Ok(artifact)
 }
 

@@ -7,6 +7,7 @@ use pinhole_core::{
     RequestId, Result, SessionId, Sha256Digest, Slug, Timestamp, Via,
 };
 use pinhole_store::{Environment, Grant, Project, Session, Token, Tx};
+use uuid::Uuid;
 
 use crate::{App, unit::Unit};
 
@@ -15,6 +16,34 @@ pub(crate) const FRESH_SESSION: Duration = Duration::from_secs(15 * 60);
 
 /// How long a session goes on without being used.
 pub(crate) const SESSION_IDLE: Duration = Duration::from_secs(30 * 60);
+
+/// Where an object lies: in a project, and perhaps in environments of it, of which all count.
+pub(crate) struct Place {
+    project: ProjectId,
+    environments: Vec<EnvironmentId>,
+}
+
+impl Place {
+    /// In a project as a whole.
+    pub(crate) fn project(project: ProjectId) -> Self {
+        Self { project, environments: Vec::new() }
+    }
+
+    /// In one environment of a project.
+    pub(crate) fn environment(project: ProjectId, environment: EnvironmentId) -> Self {
+        Self { project, environments: vec![environment] }
+    }
+
+    /// In several environments of a project; in the project as a whole when there are none.
+    pub(crate) fn environments(project: ProjectId, environments: impl IntoIterator<Item = EnvironmentId>) -> Self {
+        Self { project, environments: environments.into_iter().collect() }
+    }
+
+    /// Where nothing lies and nobody has a grant.
+    fn nowhere() -> Self {
+        Self::project(ProjectId::from_uuid(Uuid::nil()))
+    }
+}
 
 /// What a human decision is about; a ticket must name exactly this.
 pub(crate) struct DecisionClaim<'a> {
@@ -81,10 +110,23 @@ impl Unit {
     /// The project with this slug, if the actor may see it and has `permission` in it.
     pub(crate) async fn authorised_project(&mut self, slug: &Slug, permission: Permission) -> Result<Project> {
         let project = self.project_by_slug(slug).await?;
-        // The same queries for a missing project as for a hidden one.
-        let id = project.as_ref().map_or_else(|| ProjectId::from_uuid(uuid::Uuid::nil()), |project| project.id);
-        self.authorise(id, None, permission).await?;
-        project.ok_or_else(Error::not_found)
+        self.authorised(project, |project| Place::project(project.id), permission).await
+    }
+
+    /// What was looked up by its id, if the actor may see it where it lies and has `permission` there. Every read by id
+    /// goes through here, so that a missing object takes the same queries as a hidden one.
+    ///
+    /// # Errors
+    /// `not_found` for what is missing and what is hidden alike; else as [`Unit::authorise`].
+    pub(crate) async fn authorised<T>(
+        &mut self,
+        found: Option<T>,
+        place_of: impl FnOnce(&T) -> Place,
+        permission: Permission,
+    ) -> Result<T> {
+        let place = found.as_ref().map_or_else(Place::nowhere, place_of);
+        self.authorise_at(&place, permission).await?;
+        found.ok_or_else(Error::not_found)
     }
 
     /// The project with this slug, if the actor has `permission` in it or administers the installation. To everybody else
@@ -109,7 +151,7 @@ impl Unit {
         permission: Permission,
     ) -> Result<Environment> {
         let environment = self.environment_by_slug(project, slug).await?;
-        let id = environment.as_ref().map_or_else(|| EnvironmentId::from_uuid(uuid::Uuid::nil()), |found| found.id);
+        let id = environment.as_ref().map_or_else(|| EnvironmentId::from_uuid(Uuid::nil()), |found| found.id);
         self.authorise(project, Some(id), permission).await?;
         environment.ok_or_else(Error::not_found)
     }
@@ -126,23 +168,36 @@ impl Unit {
         environment: Option<EnvironmentId>,
         permission: Permission,
     ) -> Result<()> {
+        self.authorise_at(&Place::environments(project, environment), permission).await
+    }
+
+    /// As [`Unit::authorise`], for all environments of a place at once and with the same queries for any number of them:
+    /// one that is hidden hides the object, before any `permission_denied`.
+    pub(crate) async fn authorise_at(&mut self, place: &Place, permission: Permission) -> Result<()> {
         if matches!(self.actor().authority, Authority::System) {
             return Ok(());
         }
         self.check_credential().await?;
         let principal = self.actor().principal;
-        let grants = self.grants_in(principal, project).await?;
-        let visible = |grant: &&Grant| match (grant.environment_id, environment) {
-            (None, _) | (Some(_), None) => true,
-            (Some(granted), Some(wanted)) => granted == wanted,
+        let grants = self.grants_in(principal, place.project).await?;
+        let shows = |wanted: Option<EnvironmentId>| {
+            grants
+                .iter()
+                .any(|grant| grant.environment_id.is_none() || wanted.is_none() || grant.environment_id == wanted)
         };
         // A grant in one environment shows the project, but allows nothing on it.
-        let covers = |grant: &&Grant| grant.environment_id.is_none() || grant.environment_id == environment;
-        if !grants.iter().any(|grant| visible(&grant)) {
+        let covers = |grant: &&Grant, wanted| grant.environment_id.is_none() || grant.environment_id == wanted;
+        let allows = |wanted: Option<EnvironmentId>| {
+            grants.iter().filter(|grant| covers(grant, wanted)).any(|grant| grant.role.allows(permission))
+        };
+        let of_place = |rule: &dyn Fn(Option<EnvironmentId>) -> bool| match &place.environments[..] {
+            [] => rule(None),
+            environments => environments.iter().all(|environment| rule(Some(*environment))),
+        };
+        if !of_place(&shows) {
             return Err(Error::not_found());
         }
-        let readable = permission == Permission::Read;
-        let granted = readable || grants.iter().filter(covers).any(|grant| grant.role.allows(permission));
+        let granted = permission == Permission::Read || of_place(&allows);
         if granted && self.actor().scope_allows(permission) {
             return Ok(());
         }

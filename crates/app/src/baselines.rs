@@ -9,22 +9,22 @@ mod candidate;
 mod catalog;
 mod consume;
 mod decide;
+mod entry;
 mod policy;
 mod request;
 mod review;
 mod ticket;
 
-use std::collections::BTreeSet;
-
-use pinhole_core::{Error, Permission, ProjectId, Result, Role};
+use pinhole_core::{Error, ProjectId, Result, Role};
 use pinhole_store::Candidate;
 
 pub(crate) use self::{
-    approval::get as get_approval,
+    approval::{get as get_approval, list as list_approvals},
     candidate::capture_visual,
-    catalog::{catalog_input, get_revision},
+    catalog::{catalog_input, get_revision, list_revisions},
     consume::consume,
     decide::decide,
+    entry::{get as get_entry, list as list_entries},
     request::request,
     review::review_visual,
     ticket::create_ticket,
@@ -32,25 +32,6 @@ pub(crate) use self::{
 pub use ticket::NewTicket;
 
 use crate::unit::Unit;
-
-/// Lets the actor through when it has `permission` in the environment of every candidate.
-///
-/// # Errors
-/// `not_found` when one of them is hidden from the actor, before any `permission_denied`.
-async fn authorise_environments(
-    unit: &mut Unit,
-    project: ProjectId,
-    candidates: &[Candidate],
-    permission: Permission,
-) -> Result<()> {
-    let environments: BTreeSet<_> = candidates.iter().map(|candidate| candidate.environment_id).collect();
-    for needed in [Permission::Read, permission] {
-        for environment in &environments {
-            unit.authorise(project, Some(*environment), needed).await?;
-        }
-    }
-    Ok(())
-}
 
 /// Refuses the candidates of other authors to everybody but an owner.
 async fn authorise_authorship(unit: &mut Unit, project: ProjectId, candidates: &[Candidate]) -> Result<()> {

@@ -19,7 +19,7 @@ use pinhole_core::PublicationState;
 pub use claim::{PublicationLease, PublicationWork};
 pub(crate) use publish::{check_branch, publish};
 pub use steps::Unpublished;
-pub(crate) use view::get;
+pub(crate) use view::{get, list};
 
 /// How often one attempt is taken by a worker at most; with the back-off these are about seven minutes.
 pub(crate) const MAX_TRIES: u32 = 12;

@@ -1,11 +1,13 @@
-//! Runs: admission, and reading them and their results.
+//! Runs: admission, cancelling, and reading them and their results.
 
 mod admission;
+mod cancel;
 mod list;
 mod result;
 mod view;
 
 pub(crate) use admission::{FIRST_REQUEUE, Trigger, start, start_as};
+pub(crate) use cancel::cancel;
 pub(crate) use list::{list, visible_environments};
 pub(crate) use result::result;
-pub(crate) use view::{authorised, get};
+pub(crate) use view::{authorised, authorised_part, get};

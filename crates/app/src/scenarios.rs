@@ -1,17 +1,19 @@
-//! Scenarios: validate, create, submit a revision, read.
+//! Scenarios: validate, create, submit a revision, read, list, archive.
 
 use pinhole_contract::{
-    CreateScenario, DiagnosticView, GetScenario, ScenarioView, SourceFormat, SubmitScenarioRevision, ValidateScenario,
-    ValidationView,
+    ArchiveScenario, CreateScenario, Cursor, DiagnosticView, GetScenario, ListScenarios, ListedScenarioView,
+    ScenarioList, ScenarioView, SourceFormat, SubmitScenarioRevision, ValidateScenario, ValidationView,
 };
-use pinhole_core::{Actor, Error, Permission, PrincipalClass, ProjectId, Result, ScenarioId, Slug};
+use pinhole_core::{Actor, Error, Permission, PrincipalClass, ProjectId, Result, ScenarioId, Slug, Title};
 use pinhole_scenario::{CanonicalScenario, Diagnostics, Format};
 use pinhole_store::{Scenario, ScenarioRevision};
 use serde_json::json;
 
 use crate::{
     App,
+    authority::Place,
     idempotency::{Keyed, expect_version},
+    page,
     unit::Unit,
 };
 
@@ -85,11 +87,58 @@ pub(crate) async fn submit_revision(app: &App, actor: &Actor, command: SubmitSce
 }
 
 pub(crate) async fn get(app: &App, actor: &Actor, command: GetScenario) -> Result<ScenarioView> {
-    let id = command.scenario_id;
     app.read(actor, "get_scenario", move |unit, _| {
         Box::pin(async move {
-            let (project, scenario) = authorised(unit, id, Permission::Read).await?;
-            view(unit, project, scenario).await
+            let (project, scenario) = authorised(unit, command.scenario_id, Permission::Read).await?;
+            let digest = command.digest.unwrap_or(scenario.head_digest);
+            let revision = unit.scenario_revision(scenario.id, digest).await?.ok_or_else(Error::not_found)?;
+            view_at(project, scenario, revision)
+        })
+    })
+    .await
+}
+
+pub(crate) async fn list(app: &App, actor: &Actor, command: ListScenarios) -> Result<ScenarioList> {
+    let after = &page::position::<Slug>(command.cursor.as_ref())?;
+    let command = &command;
+    app.read(actor, "list_scenarios", move |unit, _| {
+        Box::pin(async move {
+            let project = unit.authorised_project(&command.project, Permission::Read).await?;
+            let mut found = unit.list_scenarios(project.id, after.as_ref(), page::to_load(command.limit)).await?;
+            let more = page::cut(&mut found, command.limit);
+            let next_cursor = found.last().filter(|_| more).map(|(last, _)| Cursor::new(last.slug.as_str()));
+            let listed = |(scenario, title): (Scenario, Title)| ListedScenarioView {
+                id: scenario.id,
+                slug: scenario.slug,
+                version: scenario.version,
+                head_digest: scenario.head_digest,
+                title,
+                created_at: scenario.created_at,
+                archived_at: scenario.archived_at,
+            };
+            Ok(ScenarioList { scenarios: found.into_iter().map(listed).collect(), next_cursor })
+        })
+    })
+    .await
+}
+
+pub(crate) async fn archive(app: &App, actor: &Actor, command: ArchiveScenario) -> Result<ScenarioView> {
+    app.write(actor, "archive_scenario", move |unit, _| {
+        Box::pin(async move {
+            let (project, scenario) = authorised(unit, command.scenario_id, Permission::ScenarioWrite).await?;
+            expect_version(command.expected_version, scenario.version)?;
+            if scenario.archived_at.is_some() {
+                return Err(Error::conflict("archived", "the scenario is archived already"));
+            }
+            if !unit.archive_scenario(scenario.id, scenario.version).await? {
+                return Err(Error::transient("the scenario changed within the transaction"));
+            }
+            let (project_id, object) = (scenario.project_id, scenario.id.to_string());
+            let detail = json!({ "version": scenario.version + 1 });
+            unit.audit(Some(project_id), Some(object.clone()), detail.clone()).await?;
+            unit.event("scenario.archived", project_id, object, detail).await?;
+            let archived_at = Some(unit.now());
+            view(unit, project, Scenario { archived_at, version: scenario.version + 1, ..scenario }).await
         })
     })
     .await
@@ -108,8 +157,8 @@ fn canonical(source: &str, format: SourceFormat) -> Result<CanonicalScenario> {
 }
 
 async fn authorised(unit: &mut Unit, id: ScenarioId, permission: Permission) -> Result<(Slug, Scenario)> {
-    let scenario = unit.scenario(id).await?.ok_or_else(Error::not_found)?;
-    unit.authorise(scenario.project_id, None, permission).await?;
+    let scenario = unit.scenario(id).await?;
+    let scenario = unit.authorised(scenario, |found| Place::project(found.project_id), permission).await?;
     let project = unit.project(scenario.project_id).await?.ok_or_else(Error::not_found)?;
     Ok((project.slug, scenario))
 }
@@ -145,6 +194,7 @@ pub(crate) async fn insert_revision(unit: &mut Unit, id: ScenarioId, canonical: 
         scenario_id: id,
         digest: canonical.digest,
         sha256: canonical.sha256,
+        title: canonical.title.clone(),
         canonical: String::from_utf8(canonical.bytes.clone()).map_err(Error::internal)?,
         origin: origin.into(),
         created_by: unit.actor().principal,
@@ -158,17 +208,22 @@ async fn view(unit: &mut Unit, project: Slug, scenario: Scenario) -> Result<Scen
         .scenario_revision(scenario.id, scenario.head_digest)
         .await?
         .ok_or_else(|| Error::internal("a scenario without its head revision"))?;
-    let parsed = pinhole_scenario::Scenario::from_canonical(revision.canonical.as_bytes())?;
+    view_at(project, scenario, revision)
+}
+
+fn view_at(project: Slug, scenario: Scenario, revision: ScenarioRevision) -> Result<ScenarioView> {
     Ok(ScenarioView {
         id: scenario.id,
         project,
         slug: scenario.slug,
         version: scenario.version,
+        head_digest: scenario.head_digest,
         digest: revision.digest,
         sha256: revision.sha256,
-        title: parsed.title,
+        title: revision.title,
         document: serde_json::from_str(&revision.canonical).map_err(Error::internal)?,
         created_at: scenario.created_at,
+        archived_at: scenario.archived_at,
         replayed: false,
     })
 }

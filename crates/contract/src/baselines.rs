@@ -1,9 +1,8 @@
-//! The baseline path: candidate, review, approval request, decision, consumption.
+//! The baseline path: candidate, review, consumption; what is between them is in `approvals`.
 
 use pinhole_core::{
-    ApprovalId, ApprovalIntent, ApprovalState, BaselineKey, CandidateId, CandidateState, DecisionId, Disposition,
-    IdempotencyKey, LineName, Name, Outcome, Permission, PrincipalId, PublicationIntent, Reason, ReceiptId, ReviewId,
-    Sha256Digest, Slug, Timestamp, Via,
+    ApprovalId, BaselineEntryId, BaselineKey, CandidateId, CandidateState, Disposition, IdempotencyKey, LineName,
+    Permission, PrincipalId, Reason, ReceiptId, ReviewId, RunId, Sha256Digest, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,12 +30,20 @@ pub struct CandidateView {
     pub id: CandidateId,
     /// Where it would go.
     pub key: BaselineKey,
-    /// Its receipt.
-    pub receipt_id: ReceiptId,
-    /// SHA-256 of its picture.
-    pub capture_digest: Sha256Digest,
+    /// The run that captures or captured it.
+    pub run_id: RunId,
+    /// Its receipt; null while it is being captured, and when nothing usable came of it.
+    pub receipt_id: Option<ReceiptId>,
+    /// SHA-256 of its picture; null without a receipt.
+    pub capture_digest: Option<Sha256Digest>,
     /// Its state.
     pub state: CandidateState,
+    /// The entry that it was opened to replace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<BaselineEntryId>,
+    /// Why it is to replace that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
     /// Digest of the key's present entry; null when it has none.
     pub current_entry: Option<Sha256Digest>,
     /// Who proposed it.
@@ -126,154 +133,6 @@ impl Operation for ReviewVisualBaseline {
         surfaces: Surfaces::RestAndMcp,
         method: Method::Post,
         path: "/reviews",
-    };
-}
-
-/// One item of a request.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ApprovalRequestItem {
-    /// The candidate.
-    pub candidate_id: CandidateId,
-    /// Its accepting review.
-    pub review_id: ReviewId,
-}
-
-/// Ask for approval of 1 to 500 items, decided and consumed together.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RequestBaselineApproval {
-    /// The project.
-    pub project: Slug,
-    /// The catalog line; `main` when left out.
-    #[serde(default)]
-    pub line: LineName,
-    /// The items, over different keys.
-    #[schemars(length(min = 1, max = 500))]
-    pub items: Vec<ApprovalRequestItem>,
-    /// A label for people, such as a release.
-    #[serde(default)]
-    pub release_label: Option<Name>,
-    /// Where the revision is to be published.
-    #[serde(default)]
-    pub publication: Option<PublicationIntent>,
-    /// One key for one intent.
-    #[serde(default, skip_serializing)]
-    pub idempotency_key: Option<IdempotencyKey>,
-}
-
-/// An approval: its intent, state and decisions.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct ApprovalView {
-    /// Its id.
-    pub id: ApprovalId,
-    /// The version that a decision must name.
-    pub version: u32,
-    /// Its state.
-    pub state: ApprovalState,
-    /// What exactly is approved.
-    pub intent: ApprovalIntent,
-    /// SHA-256 over the intent's canonical bytes.
-    pub intent_digest: Sha256Digest,
-    /// Who asked.
-    pub requested_by: PrincipalId,
-    /// When.
-    pub created_at: Timestamp,
-    /// Until when it may be decided and consumed.
-    pub expires_at: Timestamp,
-    /// The decisions so far.
-    pub decisions: Vec<DecisionView>,
-    /// The catalog revision that it became.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub consumed_revision: Option<u32>,
-    /// True when an earlier call with the same key made it.
-    #[serde(default)]
-    pub replayed: bool,
-}
-
-/// One decision.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct DecisionView {
-    /// Its id.
-    pub id: DecisionId,
-    /// Yes or no.
-    pub outcome: Outcome,
-    /// Why.
-    pub reason: Reason,
-    /// Who.
-    pub principal: PrincipalId,
-    /// By what authority.
-    pub via: Via,
-    /// When.
-    pub created_at: Timestamp,
-}
-
-impl Operation for RequestBaselineApproval {
-    type Output = ApprovalView;
-    const SPEC: Spec = Spec {
-        name: "request_baseline_approval",
-        summary: "Ask a person to approve candidates as baselines; the items are decided and consumed together.",
-        permission: Some(Permission::BaselineWrite),
-        who: Who::Any,
-        idempotency: Idempotency::Keyed,
-        surfaces: Surfaces::RestAndMcp,
-        method: Method::Post,
-        path: "/approvals",
-    };
-}
-
-/// Read an approval.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct GetApproval {
-    /// The approval.
-    pub approval_id: ApprovalId,
-}
-
-impl Operation for GetApproval {
-    type Output = ApprovalView;
-    const SPEC: Spec = Spec {
-        name: "get_approval",
-        summary: "Read an approval: its intent, state and decisions.",
-        permission: Some(Permission::Read),
-        who: Who::Any,
-        idempotency: Idempotency::Read,
-        surfaces: Surfaces::RestAndMcp,
-        method: Method::Get,
-        path: "/approvals/{approval_id}",
-    };
-}
-
-/// Decide an approval.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DecideApproval {
-    /// The approval.
-    pub approval_id: ApprovalId,
-    /// Yes or no.
-    pub outcome: Outcome,
-    /// Why.
-    pub reason: Reason,
-    /// A decision ticket over this approval, for callers with a token.
-    #[serde(default, skip_serializing)]
-    #[schemars(length(max = 200))]
-    pub ticket: Option<String>,
-    /// The version that the caller has seen.
-    #[serde(default)]
-    pub expected_version: Option<u32>,
-}
-
-impl Operation for DecideApproval {
-    type Output = ApprovalView;
-    const SPEC: Spec = Spec {
-        name: "decide_approval",
-        summary: "Approve or deny (human authority); a denial changes nothing else.",
-        permission: Some(Permission::ApprovalDecide),
-        who: Who::Human,
-        idempotency: Idempotency::Cas,
-        surfaces: Surfaces::RestAndMcp,
-        method: Method::Post,
-        path: "/approvals/{approval_id}/decision",
     };
 }
 

@@ -3,6 +3,7 @@
 //! REST, MCP, pages and every schema file are made from this list. It holds no behaviour: `pinhole-app` implements the
 //! operations, and the transports call them.
 
+mod approvals;
 mod audit;
 mod baselines;
 mod catalog;
@@ -19,13 +20,19 @@ mod spec;
 mod tokens;
 mod who;
 
+pub use approvals::{
+    ApprovalList, ApprovalRequestItem, ApprovalView, DecideApproval, DecisionView, GetApproval, ListApprovals,
+    ListedApprovalView, RequestBaselineApproval,
+};
 pub use audit::{AuditEntryView, AuditList, ListAudit, ListSigningKeys, SigningKeyList, SigningKeyView};
 pub use baselines::{
-    ApprovalRequestItem, ApprovalView, CandidateView, CaptureVisualBaseline, ConsumeBaselineApproval, DecideApproval,
-    DecisionView, GetApproval, Materialized, MaterializedView, RequestBaselineApproval, ReviewView,
+    CandidateView, CaptureVisualBaseline, ConsumeBaselineApproval, Materialized, MaterializedView, ReviewView,
     ReviewVisualBaseline, ReviewsView,
 };
-pub use catalog::{CatalogEntryView, CatalogRevisionView, GetCatalogRevision, Latest, RevisionSelector};
+pub use catalog::{
+    BaselineList, BaselineView, CatalogEntryView, CatalogRevisionList, CatalogRevisionView, GetBaseline,
+    GetCatalogRevision, Latest, ListBaselines, ListCatalogRevisions, ListedRevisionView, RevisionSelector,
+};
 pub use error::{ErrorBody, status_of};
 pub use grants::{GrantList, GrantRole, GrantView, ListGrants, RevokeRole};
 pub use me::{
@@ -39,15 +46,18 @@ pub use principals::{
 pub use projects::{
     CreateEnvironment, CreateProject, EnvironmentDocument, EnvironmentView, GetEnvironment, GetProject, ProjectView,
 };
-pub use publications::{ExpectedHead, GetPublication, PublicationAttemptView, PublicationView, PublishBaselineCatalog};
+pub use publications::{
+    ExpectedHead, GetPublication, ListPublications, ListedPublicationView, PublicationAttemptView, PublicationList,
+    PublicationView, PublishBaselineCatalog,
+};
 pub use runs::{
-    ArtifactView, AttemptView, CellView, CheckpointView, ComparisonView, ContentRef, GetCaptureReceipt,
-    GetScenarioArtifact, GetScenarioRun, GetScenarioRunResult, ListScenarioRuns, ReceiptView, RunList, RunResultView,
-    RunView, StartScenarioRun,
+    ArtifactView, AttemptView, CancelScenarioRun, CellView, CheckpointView, ComparisonView, ContentRef,
+    GetCaptureReceipt, GetScenarioArtifact, GetScenarioRun, GetScenarioRunResult, ListScenarioRuns, ReceiptView,
+    RunList, RunResultView, RunView, StartScenarioRun,
 };
 pub use scenarios::{
-    CreateScenario, DiagnosticView, GetScenario, ScenarioView, SourceFormat, SubmitScenarioRevision, ValidateScenario,
-    ValidationView,
+    ArchiveScenario, CreateScenario, DiagnosticView, GetScenario, ListScenarios, ListedScenarioView, ScenarioList,
+    ScenarioView, SourceFormat, SubmitScenarioRevision, ValidateScenario, ValidationView,
 };
 pub use spec::{Idempotency, Method, Operation, OperationSpec, OperationView, Schemas, Spec, Surfaces, Who, specs};
 pub use tokens::{

@@ -4,7 +4,7 @@ use pinhole_core::{IdempotencyKey, LineName, Permission, PublicationId, Publicat
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Idempotency, Method, Operation, Spec, Surfaces, Who};
+use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who};
 
 /// Where the caller has seen the branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -59,8 +59,10 @@ pub struct PublicationView {
     pub state: PublicationState,
     /// Counts changes.
     pub version: u32,
-    /// Every attempt with its expected head and outcome.
+    /// The newest attempts with their expected heads and outcomes, at most 50, in order.
     pub attempts: Vec<PublicationAttemptView>,
+    /// How many earlier attempts there were.
+    pub attempts_omitted: u32,
     /// What a person needs to know about the state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
@@ -125,5 +127,71 @@ impl Operation for GetPublication {
         surfaces: Surfaces::RestAndMcp,
         method: Method::Get,
         path: "/publications/{publication_id}",
+    };
+}
+
+/// List the publications of a project, newest first.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListPublications {
+    /// The project.
+    pub project: Slug,
+    /// How many.
+    #[serde(default)]
+    pub limit: Limit,
+    /// From where.
+    #[serde(default)]
+    pub cursor: Option<Cursor>,
+}
+
+/// A publication in a list: without its attempts and its receipt.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ListedPublicationView {
+    /// Its id.
+    pub id: PublicationId,
+    /// The line.
+    pub line: LineName,
+    /// The catalog revision.
+    pub revision: u32,
+    /// The remote's slug.
+    pub remote: Slug,
+    /// The branch.
+    pub branch: LineName,
+    /// Its state.
+    pub state: PublicationState,
+    /// Counts changes.
+    pub version: u32,
+    /// The present attempt, from 1.
+    pub attempt: u32,
+    /// What a person needs to know about the state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+    /// When it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<Timestamp>,
+}
+
+/// One page of publications.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PublicationList {
+    /// The publications.
+    pub publications: Vec<ListedPublicationView>,
+    /// Where the next page starts; null on the last.
+    pub next_cursor: Option<Cursor>,
+}
+
+impl Operation for ListPublications {
+    type Output = PublicationList;
+    const SPEC: Spec = Spec {
+        name: "list_publications",
+        summary: "List the publications of a project, newest first.",
+        permission: Some(Permission::Read),
+        who: Who::Any,
+        idempotency: Idempotency::Read,
+        surfaces: Surfaces::RestAndMcp,
+        method: Method::Get,
+        path: "/publications",
     };
 }

@@ -92,7 +92,7 @@ pub struct AttemptView {
     /// Until when.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
-    /// `submitted`, `failed` or `lost`; null while it goes on.
+    /// `submitted`, `failed`, `lost` or `cancelled`; null while it goes on.
     pub outcome: Option<String>,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -169,6 +169,31 @@ impl Operation for ListScenarioRuns {
         surfaces: Surfaces::RestAndMcp,
         method: Method::Get,
         path: "/runs",
+    };
+}
+
+/// Cancel a run that goes on.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CancelScenarioRun {
+    /// The run.
+    pub run_id: RunId,
+    /// The version that the caller has seen.
+    #[serde(default)]
+    pub expected_version: Option<u32>,
+}
+
+impl Operation for CancelScenarioRun {
+    type Output = RunView;
+    const SPEC: Spec = Spec {
+        name: "cancel_scenario_run",
+        summary: "Cancel a run: its unfinished cells end at once; what others of its cells have captured is kept.",
+        permission: Some(Permission::RunCancel),
+        who: Who::Any,
+        idempotency: Idempotency::Cas,
+        surfaces: Surfaces::RestAndMcp,
+        method: Method::Post,
+        path: "/runs/{run_id}/cancel",
     };
 }
 

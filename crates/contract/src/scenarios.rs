@@ -1,10 +1,10 @@
-//! Scenarios: validate, create, submit a revision, read.
+//! Scenarios: validate, create, submit a revision, read, list, archive.
 
 use pinhole_core::{Blake3Digest, IdempotencyKey, Permission, ScenarioId, Sha256Digest, Slug, Timestamp, Title};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Idempotency, Method, Operation, Spec, Surfaces, Who};
+use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who};
 
 /// How a scenario's source is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -89,7 +89,7 @@ pub struct CreateScenario {
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
-/// A scenario at its head.
+/// A scenario at its head, or at the revision that was asked for.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ScenarioView {
     /// Its id.
@@ -98,18 +98,23 @@ pub struct ScenarioView {
     pub project: Slug,
     /// Its name in URLs.
     pub slug: Slug,
-    /// Counts moves of the head; the expected version of the next submission.
+    /// Counts moves of the head and archiving; the expected version of the next change.
     pub version: u32,
     /// The head's identity.
+    pub head_digest: Blake3Digest,
+    /// The identity of the revision that is shown.
     pub digest: Blake3Digest,
     /// SHA-256 of the same bytes.
     pub sha256: Sha256Digest,
-    /// The head's title.
+    /// Its title.
     pub title: Title,
-    /// The head in canonical form.
+    /// The revision in canonical form.
     pub document: serde_json::Value,
     /// When the scenario was made.
     pub created_at: Timestamp,
+    /// Since when no run of it can be started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub archived_at: Option<Timestamp>,
     /// True when an earlier call with the same key made it.
     #[serde(default)]
     pub replayed: bool,
@@ -160,24 +165,109 @@ impl Operation for SubmitScenarioRevision {
     };
 }
 
-/// Read a scenario at its head.
+/// Read a scenario at its head, or at one of its revisions.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetScenario {
     /// The scenario.
     pub scenario_id: ScenarioId,
+    /// The identity of a revision; the head when left out.
+    #[serde(default)]
+    pub digest: Option<Blake3Digest>,
 }
 
 impl Operation for GetScenario {
     type Output = ScenarioView;
     const SPEC: Spec = Spec {
         name: "get_scenario",
-        summary: "Read a scenario at its head.",
+        summary: "Read a scenario at its head, or at one of its revisions.",
         permission: Some(Permission::Read),
         who: Who::Any,
         idempotency: Idempotency::Read,
         surfaces: Surfaces::RestAndMcp,
         method: Method::Get,
         path: "/scenarios/{scenario_id}",
+    };
+}
+
+/// List the scenarios of a project, by slug.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListScenarios {
+    /// The project.
+    pub project: Slug,
+    /// How many.
+    #[serde(default)]
+    pub limit: Limit,
+    /// From where.
+    #[serde(default)]
+    pub cursor: Option<Cursor>,
+}
+
+/// A scenario in a list: without its document.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ListedScenarioView {
+    /// Its id.
+    pub id: ScenarioId,
+    /// Its name in URLs.
+    pub slug: Slug,
+    /// Counts moves of the head and archiving.
+    pub version: u32,
+    /// The head's identity.
+    pub head_digest: Blake3Digest,
+    /// The head's title.
+    pub title: Title,
+    /// When the scenario was made.
+    pub created_at: Timestamp,
+    /// Since when no run of it can be started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub archived_at: Option<Timestamp>,
+}
+
+/// One page of scenarios.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ScenarioList {
+    /// The scenarios.
+    pub scenarios: Vec<ListedScenarioView>,
+    /// Where the next page starts; null on the last.
+    pub next_cursor: Option<Cursor>,
+}
+
+impl Operation for ListScenarios {
+    type Output = ScenarioList;
+    const SPEC: Spec = Spec {
+        name: "list_scenarios",
+        summary: "List the scenarios of a project with their heads, archived ones too.",
+        permission: Some(Permission::Read),
+        who: Who::Any,
+        idempotency: Idempotency::Read,
+        surfaces: Surfaces::RestAndMcp,
+        method: Method::Get,
+        path: "/scenarios",
+    };
+}
+
+/// Archive a scenario: no run of it can be started any more. What it has is kept.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ArchiveScenario {
+    /// The scenario.
+    pub scenario_id: ScenarioId,
+    /// The version that the caller has seen.
+    #[serde(default)]
+    pub expected_version: Option<u32>,
+}
+
+impl Operation for ArchiveScenario {
+    type Output = ScenarioView;
+    const SPEC: Spec = Spec {
+        name: "archive_scenario",
+        summary: "Archive a scenario: no run of it can be started any more; its runs and baselines stay.",
+        permission: Some(Permission::ScenarioWrite),
+        who: Who::Any,
+        idempotency: Idempotency::Cas,
+        surfaces: Surfaces::RestAndMcp,
+        method: Method::Post,
+        path: "/scenarios/{scenario_id}/archive",
     };
 }

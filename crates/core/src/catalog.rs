@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CandidateId, LineName, Name, ReviewId, Sha256Digest, Slug, form::text_enum};
+use crate::{CandidateId, LineName, Name, Reason, ReviewId, Sha256Digest, Slug, form::text_enum};
 
 text_enum! {
     /// What a baseline entry holds; part of its key.
@@ -14,6 +14,25 @@ text_enum! {
         Structured = "structured",
         /// Performance figures.
         Performance = "performance",
+    }
+}
+
+text_enum! {
+    /// What an approval is for.
+    ApprovalKind {
+        /// Candidates become baselines.
+        Baseline = "baseline",
+        /// An entry is taken out of use.
+        Retire = "retire",
+        /// An entry is found wrong.
+        Invalidate = "invalidate",
+    }
+}
+
+impl ApprovalKind {
+    /// Whether candidates become baselines by it.
+    pub fn is_baseline(&self) -> bool {
+        *self == Self::Baseline
     }
 }
 
@@ -49,9 +68,9 @@ impl BaselineKey {
 pub struct ApprovalItem {
     /// Where it goes.
     pub key: BaselineKey,
-    /// The candidate.
-    pub candidate: CandidateId,
-    /// SHA-256 of the candidate's picture.
+    /// The candidate; `None` where an entry is retired or invalidated.
+    pub candidate: Option<CandidateId>,
+    /// SHA-256 of the picture of the candidate, or of the entry that is to end.
     pub capture_digest: Sha256Digest,
     /// The accepting review; `None` only where the contract allows it.
     pub review: Option<ReviewId>,
@@ -73,6 +92,9 @@ pub struct PublicationIntent {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalIntent {
+    /// What it is for; left out where candidates become baselines.
+    #[serde(default = "baseline", skip_serializing_if = "ApprovalKind::is_baseline")]
+    pub kind: ApprovalKind,
     /// 1 to 500 items over different keys, sorted by key.
     pub items: Vec<ApprovalItem>,
     /// The catalog line.
@@ -83,4 +105,11 @@ pub struct ApprovalIntent {
     pub release_label: Option<Name>,
     /// Where the revision is to be published, if it is.
     pub publication: Option<PublicationIntent>,
+    /// Why an entry is to end; left out where candidates become baselines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+}
+
+fn baseline() -> ApprovalKind {
+    ApprovalKind::Baseline
 }

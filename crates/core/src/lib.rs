@@ -24,7 +24,7 @@ pub use capture::{
     ArtifactKind, ArtifactRef, CellFailure, FailedAssertion, NotEvidence, RenderFacts, RulesFacts, SandboxFacts,
     StagedArtifact, StagedCheckpoint, StagedExtract, Submission,
 };
-pub use catalog::{ApprovalIntent, ApprovalItem, BaselineKey, BaselineKind, PublicationIntent};
+pub use catalog::{ApprovalIntent, ApprovalItem, ApprovalKind, BaselineKey, BaselineKind, PublicationIntent};
 pub use digest::{Blake3Digest, Sha256Digest};
 pub use error::{Code, Details, Error, Result};
 pub use id::{

@@ -3,10 +3,10 @@
 use std::{collections::BTreeMap, sync::OnceLock};
 
 use pinhole_core::{
-    ApprovalId, ApprovalIntent, ApprovalItem, ArtifactId, ArtifactKind, ArtifactRef, BaselineEntryId, BaselineKey,
-    BaselineKind, BaselinePin, Blake3Digest, CandidateId, CellId, DecisionId, Disposition, EntryState, EnvironmentId,
-    NoBaseline, Outcome, Pins, PrincipalId, Profile, ProjectId, PublicationId, ReceiptId, RenderFacts, ReviewId,
-    RulesFacts, RunId, SandboxFacts, ScenarioId, Sha256Digest, Slug, Timestamp, Via, canonical_json_digest,
+    ApprovalId, ApprovalIntent, ApprovalItem, ApprovalKind, ArtifactId, ArtifactKind, ArtifactRef, BaselineEntryId,
+    BaselineKey, BaselineKind, BaselinePin, Blake3Digest, CandidateId, CellId, DecisionId, Disposition, EntryState,
+    EnvironmentId, NoBaseline, Outcome, Pins, PrincipalId, Profile, ProjectId, PublicationId, ReceiptId, RenderFacts,
+    ReviewId, RulesFacts, RunId, SandboxFacts, ScenarioId, Sha256Digest, Slug, Timestamp, Via, canonical_json_digest,
 };
 use serde::de::DeserializeOwned;
 
@@ -161,9 +161,10 @@ pub(crate) fn parts(number: u64, checkpoint: &str, approval: u64) -> Parts {
 
 fn decision(entry: &CatalogEntry, number: u64, person: u64) -> ApprovalDecision {
     let intent = ApprovalIntent {
+        kind: ApprovalKind::Baseline,
         items: vec![ApprovalItem {
             key: entry.key.clone(),
-            candidate: id::<CandidateId>("cnd", 1),
+            candidate: Some(id::<CandidateId>("cnd", 1)),
             capture_digest: entry.capture_digest,
             review: entry.review,
             current_entry: None,
@@ -172,6 +173,7 @@ fn decision(entry: &CatalogEntry, number: u64, person: u64) -> ApprovalDecision 
         policy_revision: 1,
         release_label: None,
         publication: None,
+        reason: None,
     };
     ApprovalDecision {
         decision: id::<DecisionId>("dec", number),

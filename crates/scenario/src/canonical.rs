@@ -1,6 +1,6 @@
 //! The stored form of a scenario and what is derived from a scenario: cells, captures, rules and the JSON Schema.
 
-use pinhole_core::{Blake3Digest, Error, Profile, Result, Sha256Digest, Slug, canonical_json};
+use pinhole_core::{Blake3Digest, Error, Profile, Result, Sha256Digest, Slug, Title, canonical_json};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     text::Target,
 };
 
-/// A scenario as it is stored: its canonical bytes and their digests.
+/// A scenario as it is stored: its canonical bytes, their digests and its title.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CanonicalScenario {
     /// Canonical JSON (RFC 8785).
@@ -20,6 +20,8 @@ pub struct CanonicalScenario {
     pub digest: Blake3Digest,
     /// For signed statements.
     pub sha256: Sha256Digest,
+    /// The scenario's title, as the bytes have it.
+    pub title: Title,
 }
 
 impl Scenario {
@@ -27,7 +29,7 @@ impl Scenario {
     pub fn canonical(&self) -> Result<CanonicalScenario> {
         let bytes = canonical_json(self)?;
         let (digest, sha256) = (Blake3Digest::of(&bytes), Sha256Digest::of(&bytes));
-        Ok(CanonicalScenario { bytes, digest, sha256 })
+        Ok(CanonicalScenario { bytes, digest, sha256, title: self.title.clone() })
     }
 
     /// Reads the stored form back.

@@ -2,14 +2,14 @@
 //! state and its decisions, and every update names the version that it was read at.
 
 use pinhole_core::{
-    ApprovalId, ApprovalIntent, ApprovalState, DecisionId, LineName, Outcome, PrincipalId, ProjectId, Reason, Result,
-    Sha256Digest, Timestamp, Via,
+    ApprovalId, ApprovalIntent, ApprovalKind, ApprovalState, DecisionId, EnvironmentId, LineName, Name, Outcome,
+    PrincipalId, ProjectId, Reason, Result, Sha256Digest, Timestamp, Via,
 };
 
 use crate::{
     Tx,
     row::Row,
-    value::{int, int_or_null, json, text, time},
+    value::{environments, int, int_or_null, json, text, text_or_null, time},
 };
 
 /// An approval.
@@ -39,6 +39,48 @@ pub struct Approval {
     pub expires_at: Timestamp,
     /// The catalog revision that it became.
     pub consumed_revision: Option<u32>,
+}
+
+/// An approval without its intent, for lists.
+#[derive(Clone, Debug)]
+pub struct ListedApproval {
+    /// Its id.
+    pub id: ApprovalId,
+    /// The line.
+    pub line: LineName,
+    /// Counts decisions and changes of state, from 1.
+    pub version: u32,
+    /// Its state; one that ran out is expired, recorded or not.
+    pub state: ApprovalState,
+    /// What it is for.
+    pub kind: ApprovalKind,
+    /// How many items its intent has.
+    pub items: u32,
+    /// SHA-256 over the intent's canonical bytes.
+    pub intent_sha256: Sha256Digest,
+    /// A label for people.
+    pub release_label: Option<Name>,
+    /// Who asked.
+    pub requested_by: PrincipalId,
+    /// When.
+    pub created_at: Timestamp,
+    /// Until when it may be decided and consumed.
+    pub expires_at: Timestamp,
+    /// The catalog revision that it became.
+    pub consumed_revision: Option<u32>,
+}
+
+/// Which approvals a list shows.
+#[derive(Clone, Copy, Debug)]
+pub struct ApprovalFilter<'a> {
+    /// Of this project.
+    pub project: ProjectId,
+    /// Only those whose items are all in these environments.
+    pub visible: Option<&'a [EnvironmentId]>,
+    /// Only those in this state.
+    pub state: Option<ApprovalState>,
+    /// Only those made before this one.
+    pub before: Option<ApprovalId>,
 }
 
 /// One person's decision on an approval.
@@ -81,6 +123,23 @@ fn read(row: &Row) -> Result<Approval> {
     })
 }
 
+fn read_listed(row: &Row) -> Result<ListedApproval> {
+    Ok(ListedApproval {
+        id: row.parse("id")?,
+        line: row.parse("line")?,
+        version: row.int("version")?,
+        state: row.parse("state_now")?,
+        kind: row.parse("kind")?,
+        items: row.int("items")?,
+        intent_sha256: row.parse("intent_sha256")?,
+        release_label: row.parse_or_null("release_label")?,
+        requested_by: row.parse("requested_by")?,
+        created_at: row.time("created_at")?,
+        expires_at: row.time("expires_at")?,
+        consumed_revision: row.int_or_null("consumed_revision")?,
+    })
+}
+
 fn read_decision(row: &Row) -> Result<Decision> {
     Ok(Decision {
         id: row.parse("id")?,
@@ -96,12 +155,12 @@ fn read_decision(row: &Row) -> Result<Decision> {
 }
 
 impl Tx {
-    /// Adds an approval with one row for each item of its intent.
-    pub async fn insert_approval(&mut self, approval: &Approval) -> Result<()> {
+    /// Adds an approval with one row for each item of its intent; `of_items` has the environment of each, in order.
+    pub async fn insert_approval(&mut self, approval: &Approval, of_items: &[EnvironmentId]) -> Result<()> {
         self.execute(
             "INSERT INTO approvals (id, project_id, line, version, state, intent, intent_sha256, policy_revision, \
-             requested_by, created_at, expires_at, consumed_revision) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+             requested_by, created_at, expires_at, consumed_revision, kind, release_label) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
             &[
                 text(approval.id),
                 text(approval.project_id),
@@ -115,17 +174,60 @@ impl Tx {
                 time(approval.created_at),
                 time(approval.expires_at),
                 int_or_null(approval.consumed_revision),
+                text(approval.intent.kind),
+                text_or_null(approval.intent.release_label.as_ref()),
             ],
         )
         .await?;
-        for (ordinal, item) in (0_u32..).zip(&approval.intent.items) {
+        for (ordinal, (item, environment)) in (0_u32..).zip(approval.intent.items.iter().zip(of_items)) {
             self.execute(
-                "INSERT INTO approval_items (approval_id, ordinal, candidate_id, key_path) VALUES ($1, $2, $3, $4)",
-                &[text(approval.id), int(ordinal), text(item.candidate), text(item.key.path())],
+                "INSERT INTO approval_items (approval_id, ordinal, candidate_id, key_path, environment_id) \
+                 VALUES ($1, $2, $3, $4, $5)",
+                &[
+                    text(approval.id),
+                    int(ordinal),
+                    text_or_null(item.candidate),
+                    text(item.key.path()),
+                    text(environment),
+                ],
             )
             .await?;
         }
         Ok(())
+    }
+
+    /// The environments that an approval's items are in, each once; at most as many as it has items.
+    pub async fn environments_of_approval(&mut self, id: ApprovalId) -> Result<Vec<EnvironmentId>> {
+        self.fetch_all(
+            "SELECT DISTINCT environment_id FROM approval_items WHERE approval_id = $1 ORDER BY environment_id",
+            &[text(id)],
+            |row| row.parse("environment_id"),
+        )
+        .await
+    }
+
+    /// Approvals of a project, newest first.
+    pub async fn list_approvals(&mut self, filter: &ApprovalFilter<'_>, limit: u32) -> Result<Vec<ListedApproval>> {
+        let now = self.now();
+        self.fetch_all(
+            "SELECT * FROM (SELECT approvals.*, CASE WHEN state IN ('pending', 'approved') AND expires_at <= $5 \
+             THEN 'expired' ELSE state END AS state_now, \
+             (SELECT count(*) FROM approval_items WHERE approval_id = approvals.id) AS items FROM approvals \
+             WHERE project_id = $1 AND ($4 IS NULL OR id < $4) AND NOT EXISTS (SELECT 1 FROM approval_items \
+             WHERE approval_id = approvals.id AND \
+             coalesce($2, '/' || environment_id || '/') NOT LIKE ('%/' || environment_id || '/%'))) AS listed \
+             WHERE state_now = coalesce($3, state_now) ORDER BY id DESC LIMIT $6",
+            &[
+                text(filter.project),
+                environments(filter.visible),
+                text_or_null(filter.state),
+                text_or_null(filter.before),
+                time(now),
+                int(limit),
+            ],
+            read_listed,
+        )
+        .await
     }
 
     /// The approval with this id.

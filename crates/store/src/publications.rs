@@ -142,6 +142,21 @@ impl Tx {
         self.fetch_optional("SELECT * FROM publications WHERE id = $1", &[text(id)], read).await
     }
 
+    /// Publications of a project, newest first.
+    pub async fn list_publications(
+        &mut self,
+        project: ProjectId,
+        before: Option<PublicationId>,
+        limit: u32,
+    ) -> Result<Vec<Publication>> {
+        self.fetch_all(
+            "SELECT * FROM publications WHERE project_id = $1 AND ($2 IS NULL OR id < $2) ORDER BY id DESC LIMIT $3",
+            &[text(project), text_or_null(before), int(limit)],
+            read,
+        )
+        .await
+    }
+
     /// The one publication of a revision to a branch.
     pub async fn publication_of(
         &mut self,
@@ -283,6 +298,21 @@ impl Tx {
         )
         .await?;
         Ok(())
+    }
+
+    /// The newest attempts of a publication, at most `limit`, in order.
+    pub async fn newest_publication_attempts(
+        &mut self,
+        id: PublicationId,
+        limit: u32,
+    ) -> Result<Vec<PublicationAttempt>> {
+        self.fetch_all(
+            "SELECT * FROM (SELECT * FROM publication_attempts WHERE publication_id = $1 \
+             ORDER BY attempt DESC LIMIT $2) AS newest ORDER BY attempt",
+            &[text(id), int(limit)],
+            read_attempt,
+        )
+        .await
     }
 
     /// Every attempt of a publication in order.

@@ -8,7 +8,7 @@ use pinhole_core::{
 use crate::{
     Tx,
     row::Row,
-    value::{int, int_or_null, json, text, text_or_null, time, time_or_null},
+    value::{environments, int, int_or_null, json, text, text_or_null, time, time_or_null},
 };
 
 /// A run.
@@ -91,21 +91,19 @@ impl Tx {
         self.fetch_optional("SELECT * FROM runs WHERE id = $1", &[text(id)], read).await
     }
 
-    /// Runs of a project, newest first, starting before `before`; only in `environments` when they are given.
+    /// Runs of a project, newest first, starting before `before`; only in the `visible` environments when they are given.
     pub async fn list_runs(
         &mut self,
         project: ProjectId,
-        environments: Option<&[EnvironmentId]>,
+        visible: Option<&[EnvironmentId]>,
         before: Option<RunId>,
         limit: u32,
     ) -> Result<Vec<Run>> {
-        // UUIDv7 ids sort by time. The environments travel as one text, each between slashes, so that the statement stays
-        // fixed.
-        let list = environments.map(|ids| ids.iter().map(|id| format!("/{id}/")).collect::<String>());
+        // UUIDv7 ids sort by time.
         self.fetch_all(
             "SELECT * FROM runs WHERE project_id = $1 AND coalesce($2, '/' || environment_id || '/') LIKE ('%/' || environment_id || '/%') \
              AND ($3 IS NULL OR id < $3) ORDER BY id DESC LIMIT $4",
-            &[text(project), text_or_null(list), text_or_null(before), int(limit)],
+            &[text(project), environments(visible), text_or_null(before), int(limit)],
             read,
         )
         .await

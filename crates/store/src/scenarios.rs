@@ -1,11 +1,11 @@
 //! Scenarios and their immutable revisions.
 
-use pinhole_core::{Blake3Digest, PrincipalId, ProjectId, Result, ScenarioId, Sha256Digest, Slug, Timestamp};
+use pinhole_core::{Blake3Digest, PrincipalId, ProjectId, Result, ScenarioId, Sha256Digest, Slug, Timestamp, Title};
 
 use crate::{
     Tx,
     row::Row,
-    value::{int, text, time},
+    value::{int, text, text_or_null, time},
 };
 
 /// A scenario.
@@ -36,6 +36,8 @@ pub struct ScenarioRevision {
     pub digest: Blake3Digest,
     /// SHA-256 of `canonical`.
     pub sha256: Sha256Digest,
+    /// Its title, as `canonical` has it.
+    pub title: Title,
     /// Canonical JSON.
     pub canonical: String,
     /// Where it came from: `editor`, `agent` or `import`.
@@ -63,6 +65,7 @@ fn read_revision(row: &Row) -> Result<ScenarioRevision> {
         scenario_id: row.parse("scenario_id")?,
         digest: row.parse("digest")?,
         sha256: row.parse("sha256")?,
+        title: row.parse("title")?,
         canonical: row.text("canonical")?,
         origin: row.text("origin")?,
         created_by: row.parse("created_by")?,
@@ -85,14 +88,16 @@ impl Tx {
 
     /// Adds a revision; the same one again changes nothing.
     pub async fn insert_scenario_revision(&mut self, revision: &ScenarioRevision) -> Result<()> {
-        let ScenarioRevision { scenario_id, digest, sha256, canonical, origin, created_by, created_at } = revision;
+        let ScenarioRevision { scenario_id, digest, sha256, title, canonical, origin, created_by, created_at } =
+            revision;
         self.execute(
-            "INSERT INTO scenario_revisions (scenario_id, digest, sha256, canonical, origin, created_by, created_at) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (scenario_id, digest) DO NOTHING",
+            "INSERT INTO scenario_revisions (scenario_id, digest, sha256, title, canonical, origin, created_by, \
+             created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (scenario_id, digest) DO NOTHING",
             &[
                 text(scenario_id),
                 text(digest),
                 text(sha256),
+                text(title),
                 text(canonical),
                 text(origin),
                 text(created_by),
@@ -112,6 +117,36 @@ impl Tx {
             )
             .await?;
         Ok(changed == 1)
+    }
+
+    /// Archives a scenario when the version is still `expected` and it is not archived; false otherwise.
+    pub async fn archive_scenario(&mut self, id: ScenarioId, expected: u32) -> Result<bool> {
+        let now = self.now();
+        let changed = self
+            .execute(
+                "UPDATE scenarios SET archived_at = $3, version = version + 1 \
+                 WHERE id = $1 AND version = $2 AND archived_at IS NULL",
+                &[text(id), int(expected), time(now)],
+            )
+            .await?;
+        Ok(changed == 1)
+    }
+
+    /// Scenarios of a project with the titles of their heads, by slug, `limit` of them after `after`.
+    pub async fn list_scenarios(
+        &mut self,
+        project: ProjectId,
+        after: Option<&Slug>,
+        limit: u32,
+    ) -> Result<Vec<(Scenario, Title)>> {
+        self.fetch_all(
+            "SELECT scenarios.*, title FROM scenarios JOIN scenario_revisions \
+             ON scenario_id = scenarios.id AND digest = head_digest \
+             WHERE project_id = $1 AND slug > coalesce($2, '') ORDER BY slug LIMIT $3",
+            &[text(project), text_or_null(after), int(limit)],
+            |row| Ok((read(row)?, row.parse("title")?)),
+        )
+        .await
     }
 
     /// The scenario with this slug in the project.

@@ -3,7 +3,7 @@
 
 use std::fmt::Display;
 
-use pinhole_core::{Result, Timestamp, canonical_json};
+use pinhole_core::{EnvironmentId, Result, Timestamp, canonical_json};
 use serde::Serialize;
 
 /// One bound value.
@@ -30,6 +30,12 @@ pub(crate) fn int(value: impl Into<i64>) -> Value {
 /// An integer or NULL.
 pub(crate) fn int_or_null(value: Option<impl Into<i64>>) -> Value {
     Value::Int(value.map(Into::into))
+}
+
+/// Environments as one text, each between slashes, so that a statement that looks for one among them stays fixed; NULL
+/// for all.
+pub(crate) fn environments(ids: Option<&[EnvironmentId]>) -> Value {
+    Value::Text(ids.map(|ids| ids.iter().map(|id| format!("/{id}/")).collect()))
 }
 
 /// An instant.

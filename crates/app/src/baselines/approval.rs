@@ -1,16 +1,19 @@
-//! An approval as it is read, and whether what it rests on still holds.
+//! An approval as it is read, approvals as they are listed, and whether what one rests on still holds.
 
 use std::fmt;
 
-use pinhole_contract::{ApprovalView, DecisionView, GetApproval};
-use pinhole_core::{Actor, ApprovalId, ApprovalItem, ApprovalState, CandidateState, Error, Permission, Result};
-use pinhole_store::{Approval, Candidate, Decision};
+use pinhole_contract::{
+    ApprovalList, ApprovalView, Cursor, DecisionView, GetApproval, ListApprovals, ListedApprovalView,
+};
+use pinhole_core::{
+    Actor, ApprovalId, ApprovalItem, ApprovalState, CandidateState, Error, Permission, ProjectId, Result,
+};
+use pinhole_store::{Approval, ApprovalFilter, Candidate, Decision, ListedApproval};
 use serde_json::json;
 
-use super::authorise_environments;
-use crate::{App, unit::Unit};
+use crate::{App, authority::Place, page, runs::visible_environments, unit::Unit};
 
-/// An approval with its candidates, in the order of its items.
+/// An approval with its candidates, in the order of its items; without any where an entry is to end.
 pub(super) struct Requested {
     pub(super) approval: Approval,
     pub(super) candidates: Vec<Candidate>,
@@ -33,14 +36,52 @@ pub(crate) async fn get(app: &App, actor: &Actor, command: GetApproval) -> Resul
     .await
 }
 
+pub(crate) async fn list(app: &App, actor: &Actor, command: ListApprovals) -> Result<ApprovalList> {
+    let before = page::position::<ApprovalId>(command.cursor.as_ref())?;
+    let command = &command;
+    app.read(actor, "list_approvals", move |unit, _| {
+        Box::pin(async move {
+            let project = unit.authorised_project(&command.project, Permission::Read).await?;
+            let visible = visible_environments(unit, project.id).await?;
+            let filter =
+                ApprovalFilter { project: project.id, visible: visible.as_deref(), state: command.state, before };
+            let mut found = unit.list_approvals(&filter, page::to_load(command.limit)).await?;
+            let more = page::cut(&mut found, command.limit);
+            let next_cursor = found.last().filter(|_| more).map(|last| Cursor::new(last.id.to_string()));
+            Ok(ApprovalList { approvals: found.into_iter().map(listed_view).collect(), next_cursor })
+        })
+    })
+    .await
+}
+
+fn listed_view(approval: ListedApproval) -> ListedApprovalView {
+    ListedApprovalView {
+        id: approval.id,
+        version: approval.version,
+        state: approval.state,
+        kind: approval.kind,
+        line: approval.line,
+        items: approval.items,
+        intent_digest: approval.intent_sha256,
+        release_label: approval.release_label,
+        requested_by: approval.requested_by,
+        created_at: approval.created_at,
+        expires_at: approval.expires_at,
+        consumed_revision: approval.consumed_revision,
+    }
+}
+
 /// The approval, if the actor may see it and has `permission` in the environments of all its items.
 pub(super) async fn authorised(unit: &mut Unit, id: ApprovalId, permission: Permission) -> Result<Requested> {
-    let approval = unit.approval(id).await?.ok_or_else(Error::not_found)?;
+    let approval = unit.approval(id).await?;
+    let environments = unit.environments_of_approval(id).await?;
+    let place_of = |approval: &Approval| Place::environments(approval.project_id, environments);
+    let approval = unit.authorised(approval, place_of, permission).await?;
     let candidates = unit.candidates_of(id).await?;
-    if candidates.len() != approval.intent.items.len() {
+    let expected = if approval.intent.kind.is_baseline() { approval.intent.items.len() } else { 0 };
+    if candidates.len() != expected {
         return Err(Error::internal(format!("{id} has other candidates than items")));
     }
-    authorise_environments(unit, approval.project_id, &candidates, permission).await?;
     Ok(Requested { approval, candidates })
 }
 
@@ -60,22 +101,31 @@ pub(super) async fn ended(unit: &mut Unit, requested: &Requested) -> Result<Opti
         return Ok(Some(Ended::Expired));
     }
     for (item, candidate) in approval.intent.items.iter().zip(candidates) {
-        if let Some(what) = changed(unit, item, candidate).await? {
+        if let Some(what) = changed_candidate(unit, item, candidate).await? {
+            return Ok(Some(Ended::Superseded(what)));
+        }
+    }
+    for item in &approval.intent.items {
+        if let Some(what) = changed_entry(unit, approval.project_id, item).await? {
             return Ok(Some(Ended::Superseded(what)));
         }
     }
     Ok(None)
 }
 
-async fn changed(unit: &mut Unit, item: &ApprovalItem, candidate: &Candidate) -> Result<Option<String>> {
-    if candidate.state != CandidateState::Ready {
+async fn changed_candidate(unit: &mut Unit, item: &ApprovalItem, candidate: &Candidate) -> Result<Option<String>> {
+    let Some(receipt) = candidate.receipt_id.filter(|_| candidate.state == CandidateState::Ready) else {
         return Ok(Some(format!("{} is {}", candidate.id, candidate.state)));
-    }
-    let newest = unit.newest_review(candidate.receipt_id).await?.map(|review| review.id);
+    };
+    let newest = unit.newest_review(receipt).await?.map(|review| review.id);
     if item.review.is_some() && item.review != newest {
-        return Ok(Some(format!("{} has been reviewed again", candidate.receipt_id)));
+        return Ok(Some(format!("{receipt} has been reviewed again")));
     }
-    let current = unit.active_entry(candidate.project_id, &item.key).await?.map(|entry| entry.sha256);
+    Ok(None)
+}
+
+async fn changed_entry(unit: &mut Unit, project: ProjectId, item: &ApprovalItem) -> Result<Option<String>> {
+    let current = unit.active_entry(project, &item.key).await?.map(|entry| entry.sha256);
     if current != item.current_entry {
         return Ok(Some(format!("{} has another entry now", item.key.path())));
     }
@@ -130,6 +180,7 @@ pub(super) async fn approval_view(unit: &mut Unit, approval: Approval) -> Result
         id: approval.id,
         version: approval.version,
         state: if expired { ApprovalState::Expired } else { approval.state },
+        kind: approval.intent.kind,
         intent: approval.intent,
         intent_digest: approval.intent_sha256,
         requested_by: approval.requested_by,

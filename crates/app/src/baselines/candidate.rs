@@ -15,8 +15,9 @@ pub(crate) async fn capture_visual(app: &App, actor: &Actor, command: CaptureVis
     let command = &command;
     app.write(actor, "capture_visual_baseline", move |unit, _| {
         Box::pin(async move {
-            let receipt = unit.receipt(command.receipt_id).await?.ok_or_else(Error::not_found)?;
-            let run = runs::authorised(unit, receipt.run_id, Permission::BaselineWrite).await?;
+            let receipt = unit.receipt(command.receipt_id).await?;
+            let (run, receipt) =
+                runs::authorised_part(unit, receipt, |found| found.run_id, Permission::BaselineWrite).await?;
             let call = match unit.keyed(command.idempotency_key.as_ref(), command).await? {
                 Keyed::First(call) => call,
                 Keyed::Replay(id) => {
@@ -32,7 +33,10 @@ pub(crate) async fn capture_visual(app: &App, actor: &Actor, command: CaptureVis
                 project_id: run.pins.project,
                 environment_id: run.pins.environment,
                 key: key_of(&run, &receipt, command.line.clone()),
-                receipt_id: receipt.id,
+                run_id: run.id,
+                receipt_id: Some(receipt.id),
+                replaces: None,
+                reason: None,
                 state: CandidateState::Ready,
                 author: unit.actor().principal,
                 created_at: unit.now(),
@@ -82,16 +86,28 @@ fn key_of(run: &Run, receipt: &Receipt, line: LineName) -> BaselineKey {
     }
 }
 
+/// The receipt of a candidate that is ready.
+pub(super) async fn receipt_of(unit: &mut Unit, candidate: &Candidate) -> Result<Receipt> {
+    let absent = || Error::internal("a candidate without its receipt");
+    let id = candidate.receipt_id.ok_or_else(absent)?;
+    unit.receipt(id).await?.ok_or_else(absent)
+}
+
 async fn candidate_view(unit: &mut Unit, candidate: Candidate) -> Result<CandidateView> {
-    let receipt = unit.receipt(candidate.receipt_id).await?;
-    let receipt = receipt.ok_or_else(|| Error::internal("a candidate without its receipt"))?;
+    let receipt = match candidate.receipt_id {
+        None => None,
+        Some(_) => Some(receipt_of(unit, &candidate).await?),
+    };
     let current = unit.active_entry(candidate.project_id, &candidate.key).await?;
     Ok(CandidateView {
         id: candidate.id,
         key: candidate.key,
-        receipt_id: receipt.id,
-        capture_digest: receipt.capture_sha256,
+        run_id: candidate.run_id,
+        receipt_id: candidate.receipt_id,
+        capture_digest: receipt.map(|receipt| receipt.capture_sha256),
         state: candidate.state,
+        replaces: candidate.replaces,
+        reason: candidate.reason,
         current_entry: current.map(|entry| entry.sha256),
         author: candidate.author,
         created_at: candidate.created_at,

@@ -1,10 +1,15 @@
-//! Catalog revisions: reading one, and what its published tree is made of. The manifest that a revision signs and the
+//! Catalog revisions: reading one, listing them, and what a published tree is made of. The manifest that a revision signs and the
 //! tree that is published later both come from [`catalog_input`], so that they cannot disagree.
 
 use std::collections::{BTreeMap, btree_map};
 
-use pinhole_contract::{CatalogEntryView, CatalogRevisionView, Cursor, GetCatalogRevision, RevisionSelector};
-use pinhole_core::{Actor, BaselineEntryId, BaselineKey, EntryState, Error, LineName, Permission, ProjectId, Result};
+use pinhole_contract::{
+    CatalogEntryView, CatalogRevisionList, CatalogRevisionView, Cursor, GetCatalogRevision, ListCatalogRevisions,
+    ListedRevisionView, RevisionSelector,
+};
+use pinhole_core::{
+    Actor, BaselineEntryId, BaselineKey, EntryState, EnvironmentId, Error, LineName, Permission, ProjectId, Result,
+};
 use pinhole_receipt::{
     CatalogEntry, CatalogInput, CatalogRevision as Statement, Envelope, Predicate as _, RevisionContent,
 };
@@ -19,18 +24,44 @@ pub(crate) async fn get_revision(app: &App, actor: &Actor, command: GetCatalogRe
         Box::pin(async move {
             let project = unit.authorised_project(&command.project, Permission::Read).await?;
             let revision = select(unit, project.id, command).await?;
+            let visible = runs::visible_environments(unit, project.id).await?;
             let after = match after {
                 None => None,
-                Some(id) => Some(path_of(unit, &revision, id).await?),
+                Some(id) => Some(path_of(unit, &revision, visible.as_deref(), id).await?),
             };
             let (number, limit) = (revision.revision, page::to_load(command.limit));
-            let mut found = unit.entries_at(project.id, &command.line, number, after.as_deref(), limit).await?;
+            let (line, visible) = (&command.line, visible.as_deref());
+            let mut found = unit.entries_at(project.id, line, number, visible, after.as_deref(), limit).await?;
             let more = page::cut(&mut found, command.limit);
             let next_cursor = found.last().filter(|_| more).map(|entry| Cursor::new(entry.id.to_string()));
-            // A page is cut before it is filtered: what is hidden shows in no cursor's place either.
-            let visible = runs::visible_environments(unit, project.id).await?;
-            found.retain(|entry| visible.as_ref().is_none_or(|ids| ids.contains(&entry.environment_id)));
             revision_view(project, revision, found, next_cursor)
+        })
+    })
+    .await
+}
+
+pub(crate) async fn list_revisions(
+    app: &App,
+    actor: &Actor,
+    command: ListCatalogRevisions,
+) -> Result<CatalogRevisionList> {
+    let before = page::position::<u32>(command.cursor.as_ref())?;
+    let command = &command;
+    app.read(actor, "list_catalog_revisions", move |unit, _| {
+        Box::pin(async move {
+            let project = unit.authorised_project(&command.project, Permission::Read).await?;
+            let limit = page::to_load(command.limit);
+            let mut found = unit.list_catalog_revisions(project.id, &command.line, before, limit).await?;
+            let more = page::cut(&mut found, command.limit);
+            let next_cursor = found.last().filter(|_| more).map(|last| Cursor::new(last.revision.to_string()));
+            let listed = |revision: CatalogRevision| ListedRevisionView {
+                revision: revision.revision,
+                digest: revision.sha256,
+                previous_digest: revision.previous_sha256,
+                cause: revision.cause,
+                created_at: revision.created_at,
+            };
+            Ok(CatalogRevisionList { revisions: found.into_iter().map(listed).collect(), next_cursor })
         })
     })
     .await
@@ -47,9 +78,17 @@ async fn select(unit: &mut Unit, project: ProjectId, command: &GetCatalogRevisio
 }
 
 /// The path behind which a page starts. A cursor is an entry's id, because a path can be longer than a cursor.
-async fn path_of(unit: &mut Unit, revision: &CatalogRevision, id: BaselineEntryId) -> Result<String> {
+async fn path_of(
+    unit: &mut Unit,
+    revision: &CatalogRevision,
+    visible: Option<&[EnvironmentId]>,
+    id: BaselineEntryId,
+) -> Result<String> {
     let entry = unit.entry(id).await?;
-    let entry = entry.filter(|entry| entry.project_id == revision.project_id && entry.key.line == revision.line);
+    let entry = entry.filter(|entry| {
+        let is_visible = visible.is_none_or(|ids| ids.contains(&entry.environment_id));
+        is_visible && entry.project_id == revision.project_id && entry.key.line == revision.line
+    });
     entry.map(|entry| entry.key.path()).ok_or_else(page::bad_cursor)
 }
 

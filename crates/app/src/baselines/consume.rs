@@ -17,6 +17,7 @@ use serde_json::json;
 use super::{
     approval::{Requested, authorised, end, ended, move_on},
     authorise_authorship,
+    candidate::receipt_of,
     catalog::{assemble, published_entries},
 };
 use crate::{
@@ -117,8 +118,7 @@ async fn entry(
     item: &ApprovalItem,
     candidate: &Candidate,
 ) -> Result<CatalogEntry> {
-    let receipt = unit.receipt(candidate.receipt_id).await?;
-    let receipt = receipt.ok_or_else(|| Error::internal("a candidate without its receipt"))?;
+    let receipt = receipt_of(unit, candidate).await?;
     Ok(CatalogEntry {
         id: BaselineEntryId::from_uuid(unit.uuid()),
         key: item.key.clone(),

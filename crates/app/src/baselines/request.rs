@@ -5,16 +5,20 @@ use std::collections::BTreeSet;
 
 use pinhole_contract::{ApprovalRequestItem, ApprovalView, RequestBaselineApproval};
 use pinhole_core::{
-    Actor, ApprovalId, ApprovalIntent, ApprovalItem, ApprovalState, CandidateState, Disposition, Error, Permission,
-    Result, ReviewId, Sha256Digest, canonical_json_digest,
+    Actor, ApprovalId, ApprovalIntent, ApprovalItem, ApprovalKind, ApprovalState, CandidateState, Disposition,
+    EnvironmentId, Error, Permission, Result, ReviewId, Sha256Digest, canonical_json_digest,
 };
 use pinhole_store::{Approval, Candidate, Project};
 use serde_json::json;
+use uuid::Uuid;
 
 use super::{
-    approval::approval_view, authorise_authorship, authorise_environments, candidate::check_line, policy::Policy,
+    approval::approval_view,
+    authorise_authorship,
+    candidate::{check_line, receipt_of},
+    policy::Policy,
 };
-use crate::{App, idempotency::Keyed, publications::check_branch, unit::Unit};
+use crate::{App, authority::Place, idempotency::Keyed, publications::check_branch, unit::Unit};
 
 /// The most items in one request.
 const MAX_ITEMS: usize = 500;
@@ -36,8 +40,8 @@ pub(crate) async fn request(app: &App, actor: &Actor, command: RequestBaselineAp
             };
             check_line(unit, project.id, &command.line).await?;
             check_remote(unit, command).await?;
-            let approval = approval(unit, &project, command, &candidates).await?;
-            unit.insert_approval(&approval).await?;
+            let (approval, environments) = approval(unit, &project, command, &candidates).await?;
+            unit.insert_approval(&approval, &environments).await?;
             unit.remember(call, approval.id).await?;
             let (object, detail) = (approval.id.to_string(), json!({ "intent": approval.intent_sha256 }));
             unit.audit(Some(project.id), Some(object.clone()), detail.clone()).await?;
@@ -65,9 +69,13 @@ async fn load(unit: &mut Unit, project: &Project, items: &[ApprovalRequestItem])
     for item in items {
         let found = unit.candidate(item.candidate_id).await?;
         // One of another project looks like none at all.
-        candidates.push(found.filter(|found| found.project_id == project.id).ok_or_else(Error::not_found)?);
+        candidates.push(found.filter(|found| found.project_id == project.id));
     }
-    authorise_environments(unit, project.id, &candidates, Permission::BaselineWrite).await?;
+    let nowhere = EnvironmentId::from_uuid(Uuid::nil());
+    let environments: BTreeSet<_> =
+        candidates.iter().map(|found| found.as_ref().map_or(nowhere, |found| found.environment_id)).collect();
+    unit.authorise_at(&Place::environments(project.id, environments), Permission::BaselineWrite).await?;
+    let candidates = candidates.into_iter().collect::<Option<Vec<_>>>().ok_or_else(Error::not_found)?;
     authorise_authorship(unit, project.id, &candidates).await?;
     Ok(candidates)
 }
@@ -88,25 +96,29 @@ async fn approval(
     project: &Project,
     command: &RequestBaselineApproval,
     candidates: &[Candidate],
-) -> Result<Approval> {
+) -> Result<(Approval, Vec<EnvironmentId>)> {
     let mut items = Vec::with_capacity(candidates.len());
     for (index, (candidate, item)) in candidates.iter().zip(&command.items).enumerate() {
-        items.push(resolve(unit, command, candidate, item.review_id).await.map_err(|e| at(index, e))?);
+        let item = resolve(unit, command, candidate, item.review_id).await.map_err(|e| at(index, e))?;
+        items.push((item, candidate.environment_id));
     }
-    items.sort_by(|a, b| a.key.cmp(&b.key));
+    items.sort_by(|(a, _), (b, _)| a.key.cmp(&b.key));
+    let (items, environments): (Vec<_>, Vec<_>) = items.into_iter().unzip();
     if let Some((one, _)) = items.iter().zip(items.iter().skip(1)).find(|(a, b)| a.key == b.key) {
         let message = format!("two items are for {}: an approval has one for each key", one.key.path());
         return Err(Error::conflict("same_key", message));
     }
     let policy = Policy::present();
     let intent = ApprovalIntent {
+        kind: ApprovalKind::Baseline,
         items,
         line: command.line.clone(),
         policy_revision: policy.revision,
         release_label: command.release_label.clone(),
         publication: command.publication.clone(),
+        reason: None,
     };
-    Ok(Approval {
+    let approval = Approval {
         id: ApprovalId::from_uuid(unit.uuid()),
         project_id: project.id,
         line: command.line.clone(),
@@ -119,7 +131,8 @@ async fn approval(
         created_at: unit.now(),
         expires_at: unit.now().plus(policy.lifetime),
         consumed_revision: None,
-    })
+    };
+    Ok((approval, environments))
 }
 
 /// Names the item in what is told about it.
@@ -149,7 +162,7 @@ async fn resolve(
     let current = unit.active_entry(candidate.project_id, &candidate.key).await?;
     Ok(ApprovalItem {
         key: candidate.key.clone(),
-        candidate: candidate.id,
+        candidate: Some(candidate.id),
         capture_digest,
         review: Some(review),
         current_entry: current.map(|entry| entry.sha256),
@@ -160,8 +173,7 @@ async fn resolve(
 async fn check_review(unit: &mut Unit, candidate: &Candidate, id: ReviewId) -> Result<Sha256Digest> {
     let review = unit.review(id).await?.filter(|review| review.project_id == candidate.project_id);
     let review = review.ok_or_else(Error::not_found)?;
-    let receipt = unit.receipt(candidate.receipt_id).await?;
-    let receipt = receipt.ok_or_else(|| Error::internal("a candidate without its receipt"))?;
+    let receipt = receipt_of(unit, candidate).await?;
     let seen = (review.receipt_id, review.capture_sha256, review.render_sha256, review.rules_sha256);
     if seen != (receipt.id, receipt.capture_sha256, receipt.render_sha256, receipt.rules_sha256) {
         return Err(Error::conflict("other_capture", "the review is of another capture: name one of the candidate's"));

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 
 use pinhole_contract::{ReviewView, ReviewVisualBaseline, ReviewsView};
 use pinhole_core::{
-    Actor, Disposition, Error, Name, Permission, ReceiptId, Result, ReviewId, Sha256Digest, Slug, Via,
+    Actor, Disposition, Error, Name, Permission, ReceiptId, Result, ReviewId, RunId, Sha256Digest, Slug, Via,
     canonical_json_digest,
 };
 use pinhole_receipt::ReviewDisposition;
 use pinhole_store::{Receipt, Review, Run};
 use serde::Serialize;
 use serde_json::json;
+use uuid::Uuid;
 
 use crate::{App, authority::DecisionClaim, idempotency::Keyed, runs, unit::Unit};
 
@@ -80,19 +81,29 @@ pub(super) fn check_shape(receipts: &[ReceiptId]) -> Result<()> {
 pub(super) async fn load(unit: &mut Unit, ids: &[ReceiptId]) -> Result<(Run, Vec<Receipt>)> {
     let receipts = receipts(unit, ids).await?;
     let mut authorised = Vec::new();
-    for id in receipts.iter().map(|receipt| receipt.run_id).collect::<BTreeSet<_>>() {
+    for id in runs_of(&receipts) {
         authorised.push(runs::authorised(unit, id, Permission::ReviewWrite).await?);
     }
+    let receipts = receipts.into_iter().collect::<Option<_>>().ok_or_else(Error::not_found)?;
     // Told only now: a receipt in a hidden run must look like none at all.
     Ok((one_run(authorised)?, receipts))
 }
 
-pub(super) async fn receipts(unit: &mut Unit, ids: &[ReceiptId]) -> Result<Vec<Receipt>> {
+/// What there is of the receipts, in the order of `ids`.
+pub(super) async fn receipts(unit: &mut Unit, ids: &[ReceiptId]) -> Result<Vec<Option<Receipt>>> {
     let mut receipts = Vec::with_capacity(ids.len());
     for id in ids {
-        receipts.push(unit.receipt(*id).await?.ok_or_else(Error::not_found)?);
+        receipts.push(unit.receipt(*id).await?);
     }
     Ok(receipts)
+}
+
+/// Their runs, each once and in order. A receipt that is missing has one too, which nobody may see.
+fn runs_of(receipts: &[Option<Receipt>]) -> Vec<RunId> {
+    let nowhere = RunId::from_uuid(Uuid::nil());
+    let mut seen = BTreeSet::new();
+    let runs = receipts.iter().map(|receipt| receipt.as_ref().map_or(nowhere, |receipt| receipt.run_id));
+    runs.filter(|run| seen.insert(*run)).collect()
 }
 
 pub(super) fn one_run(mut runs: Vec<Run>) -> Result<Run> {

@@ -183,7 +183,7 @@ async fn own_subject<'a>(
 
 /// The receipts and their one run, for whoever is at the server's own machine.
 async fn review_of(unit: &mut Unit, ids: &[ReceiptId]) -> Result<(Run, Vec<Receipt>)> {
-    let receipts = receipts(unit, ids).await?;
+    let receipts = receipts(unit, ids).await?.into_iter().collect::<Option<Vec<_>>>().ok_or_else(Error::not_found)?;
     let mut runs: Vec<_> = receipts.iter().map(|receipt| receipt.run_id).collect();
     runs.dedup();
     let mut found = Vec::new();

@@ -1,17 +1,26 @@
-//! Reading one publication.
+//! Reading one publication, and listing them.
 
-use pinhole_contract::{GetPublication, PublicationAttemptView, PublicationView};
-use pinhole_core::{Actor, Error, Permission, Result};
+use std::collections::BTreeMap;
+
+use pinhole_contract::{
+    Cursor, GetPublication, ListPublications, ListedPublicationView, PublicationAttemptView, PublicationList,
+    PublicationView,
+};
+use pinhole_core::{Actor, Error, Permission, PublicationId, RemoteId, Result, Slug};
 use pinhole_store::{Publication, PublicationAttempt};
 
 use super::head::expected_head;
-use crate::{App, unit::Unit};
+use crate::{App, authority::Place, page, unit::Unit};
+
+/// How many attempts a view shows at most.
+const SHOWN_ATTEMPTS: u32 = 50;
 
 pub(crate) async fn get(app: &App, actor: &Actor, command: GetPublication) -> Result<PublicationView> {
     app.read(actor, "get_publication", move |unit, _| {
         Box::pin(async move {
-            let publication = unit.publication(command.publication_id).await?.ok_or_else(Error::not_found)?;
-            unit.authorise(publication.project_id, None, Permission::Read).await?;
+            let publication = unit.publication(command.publication_id).await?;
+            let place_of = |found: &Publication| Place::project(found.project_id);
+            let publication = unit.authorised(publication, place_of, Permission::Read).await?;
             view_of(unit, publication).await
         })
     })
@@ -20,18 +29,18 @@ pub(crate) async fn get(app: &App, actor: &Actor, command: GetPublication) -> Re
 
 /// The publication with its attempts.
 pub(super) async fn view_of(unit: &mut Unit, publication: Publication) -> Result<PublicationView> {
-    let remote = unit.remote(publication.remote_id).await?;
-    let remote = remote.ok_or_else(|| Error::internal("a publication without its remote"))?;
-    let attempts = unit.publication_attempts(publication.id).await?;
+    let remote = remote_of(unit, publication.remote_id).await?;
+    let attempts = unit.newest_publication_attempts(publication.id, SHOWN_ATTEMPTS).await?;
     let receipt = publication.receipt.as_deref().map(serde_json::from_str).transpose();
     Ok(PublicationView {
         id: publication.id,
         line: publication.line,
         revision: publication.revision,
-        remote: remote.slug,
+        remote,
         branch: publication.branch,
         state: publication.state,
         version: publication.version,
+        attempts_omitted: publication.attempt.saturating_sub(SHOWN_ATTEMPTS),
         attempts: attempts.into_iter().map(attempt).collect::<Result<_>>()?,
         detail: publication.detail,
         receipt: receipt.map_err(Error::internal)?,
@@ -39,6 +48,50 @@ pub(super) async fn view_of(unit: &mut Unit, publication: Publication) -> Result
         finished_at: publication.finished_at,
         replayed: false,
     })
+}
+
+pub(crate) async fn list(app: &App, actor: &Actor, command: ListPublications) -> Result<PublicationList> {
+    let before = page::position::<PublicationId>(command.cursor.as_ref())?;
+    let command = &command;
+    app.read(actor, "list_publications", move |unit, _| {
+        Box::pin(async move {
+            let project = unit.authorised_project(&command.project, Permission::Read).await?;
+            let mut found = unit.list_publications(project.id, before, page::to_load(command.limit)).await?;
+            let more = page::cut(&mut found, command.limit);
+            let next_cursor = found.last().filter(|_| more).map(|last| Cursor::new(last.id.to_string()));
+            let mut remotes = BTreeMap::new();
+            let mut publications = Vec::with_capacity(found.len());
+            for publication in found {
+                if !remotes.contains_key(&publication.remote_id) {
+                    remotes.insert(publication.remote_id, remote_of(unit, publication.remote_id).await?);
+                }
+                publications.extend(remotes.get(&publication.remote_id).map(|remote| listed(publication, remote)));
+            }
+            Ok(PublicationList { publications, next_cursor })
+        })
+    })
+    .await
+}
+
+async fn remote_of(unit: &mut Unit, id: RemoteId) -> Result<Slug> {
+    let remote = unit.remote(id).await?;
+    remote.map(|remote| remote.slug).ok_or_else(|| Error::internal("a publication without its remote"))
+}
+
+fn listed(publication: Publication, remote: &Slug) -> ListedPublicationView {
+    ListedPublicationView {
+        id: publication.id,
+        line: publication.line,
+        revision: publication.revision,
+        remote: remote.clone(),
+        branch: publication.branch,
+        state: publication.state,
+        version: publication.version,
+        attempt: publication.attempt,
+        detail: publication.detail,
+        created_at: publication.created_at,
+        finished_at: publication.finished_at,
+    }
 }
 
 fn attempt(attempt: PublicationAttempt) -> Result<PublicationAttemptView> {

@@ -14,7 +14,7 @@ use pinhole_store::{Cell, Environment, EnvironmentRevision, Project, Run, Scenar
 use serde_json::json;
 use url::Url;
 
-use super::view::view_of;
+use super::view::{authorised_part, view_of};
 use crate::{App, idempotency::Keyed, projects::allowed_hosts, readiness::check_space, unit::Unit};
 
 /// When the sweeper queues a cell's job again if no worker has taken it.
@@ -186,10 +186,9 @@ async fn resolve_baseline(
             Ok(BaselinePin::Receipts { receipts: evidence.map(|receipt| receipt.id).collect() })
         }
         BaselineSelector::Receipt(ReceiptSelector::Id(id)) => {
+            // One of another project looks like none at all.
             let receipt = unit.receipt(*id).await?.filter(|receipt| receipt.project_id == project.id);
-            let receipt = receipt.ok_or_else(Error::not_found)?;
-            let run = unit.run(receipt.run_id).await?.ok_or_else(Error::not_found)?;
-            unit.authorise(project.id, Some(run.pins.environment), Permission::Read).await?;
+            let (_, receipt) = authorised_part(unit, receipt, |found| found.run_id, Permission::Read).await?;
             Ok(BaselinePin::Receipts { receipts: vec![receipt.id] })
         }
     }

@@ -3,8 +3,9 @@
 use pinhole_contract::{AttemptView, CellView, GetScenarioRun, RunView};
 use pinhole_core::{Actor, Error, Permission, Result, RunId};
 use pinhole_store::{Attempt, Run};
+use uuid::Uuid;
 
-use crate::{App, unit::Unit};
+use crate::{App, authority::Place, unit::Unit};
 
 pub(crate) async fn get(app: &App, actor: &Actor, command: GetScenarioRun) -> Result<RunView> {
     app.read(actor, "get_scenario_run", move |unit, _| {
@@ -18,9 +19,20 @@ pub(crate) async fn get(app: &App, actor: &Actor, command: GetScenarioRun) -> Re
 
 /// The run, if the actor may see it and has `permission` in its environment.
 pub(crate) async fn authorised(unit: &mut Unit, id: RunId, permission: Permission) -> Result<Run> {
-    let run = unit.run(id).await?.ok_or_else(Error::not_found)?;
-    unit.authorise(run.pins.project, Some(run.pins.environment), permission).await?;
-    Ok(run)
+    let run = unit.run(id).await?;
+    unit.authorised(run, |run| Place::environment(run.pins.project, run.pins.environment), permission).await
+}
+
+/// What belongs to a run, if the actor may see it and has `permission` in the run's environment.
+pub(crate) async fn authorised_part<T>(
+    unit: &mut Unit,
+    found: Option<T>,
+    run_of: impl FnOnce(&T) -> RunId,
+    permission: Permission,
+) -> Result<(Run, T)> {
+    let id = found.as_ref().map_or_else(|| RunId::from_uuid(Uuid::nil()), run_of);
+    let run = authorised(unit, id, permission).await?;
+    Ok((run, found.ok_or_else(Error::not_found)?))
 }
 
 /// The run with its cells and their attempts.

@@ -5,6 +5,7 @@
 mod candidates;
 mod consumption;
 mod decisions;
+mod lists;
 mod path;
 mod requests;
 mod reviews;

@@ -88,7 +88,7 @@ async fn check_tree(path: &Path) {
         let number = revision.revision;
         let statement: CatalogRevision = signed(&path.bench, &revision.envelope);
         let mut entries = Vec::new();
-        for entry in tx.entries_at(project, &line, number, None, 100).await.unwrap() {
+        for entry in tx.entries_at(project, &line, number, None, None, 100).await.unwrap() {
             assert_eq!(entry.sha256, pinhole_core::Sha256Digest::of(entry.document.as_bytes()));
             entries.push(serde_json::from_str(&entry.document).unwrap());
         }

@@ -4,6 +4,7 @@
 
 mod admission;
 mod attempts;
+mod cancel;
 mod cursors;
 mod extracts;
 mod idempotency;

@@ -11,6 +11,7 @@ use crate::{
 
 on_both_engines! {
     candidates
+    a_capture_makes_a_candidate_ready_or_unusable
     candidates_of_an_approval_come_in_its_order
     the_newest_review_counts
     approvals_move_from_the_version_that_was_read
@@ -74,6 +75,38 @@ async fn candidates(engine: Engine) {
     assert_exists(tx.insert_candidate(&candidate).await);
 }
 
+async fn a_capture_makes_a_candidate_ready_or_unusable(engine: Engine) {
+    let fixture = Fixture::new(engine).await;
+    let ground = fixture.ground().await;
+    let captured = fixture.captured(&ground).await;
+    let (run, receipt) = (captured.run.id, captured.receipt);
+    let ready = fixture.candidate(&ground, &receipt, key("main", "cart"));
+    let capturing = |reason: Option<&str>| Candidate {
+        state: CandidateState::Capturing,
+        receipt_id: None,
+        reason: reason.map(|text| text.parse().unwrap()),
+        ..fixture.candidate(&ground, &receipt, key("main", "cart"))
+    };
+    let (good, bad) = (capturing(Some(AWKWARD)), capturing(None));
+    let mut tx = fixture.write().await;
+    for candidate in [&ready, &good, &bad] {
+        tx.insert_candidate(candidate).await.unwrap();
+        assert_same(tx.candidate(candidate.id).await.unwrap(), Some(candidate.clone()));
+    }
+    assert_same(tx.capturing_candidates_of(run).await.unwrap(), vec![good.clone(), bad.clone()]);
+    assert!(tx.capturing_candidates_of(id!(fixture, RunId)).await.unwrap().is_empty());
+    assert!(tx.end_capture(good.id, Some(receipt.id)).await.unwrap());
+    assert!(tx.end_capture(bad.id, None).await.unwrap());
+    for ended in [ready.id, good.id, bad.id, id!(fixture, CandidateId)] {
+        assert!(!tx.end_capture(ended, Some(receipt.id)).await.unwrap());
+    }
+    let expected = Candidate { state: CandidateState::Ready, receipt_id: Some(receipt.id), ..good.clone() };
+    assert_same(tx.candidate(good.id).await.unwrap(), Some(expected));
+    let expected = Candidate { state: CandidateState::Unusable, ..bad.clone() };
+    assert_same(tx.candidate(bad.id).await.unwrap(), Some(expected));
+    assert!(tx.capturing_candidates_of(run).await.unwrap().is_empty());
+}
+
 async fn candidates_of_an_approval_come_in_its_order(engine: Engine) {
     let fixture = Fixture::new(engine).await;
     let ground = fixture.ground().await;
@@ -87,8 +120,8 @@ async fn candidates_of_an_approval_come_in_its_order(engine: Engine) {
         tx.insert_candidate(candidate).await.unwrap();
     }
     assert!(tx.candidates_of(approval.id).await.unwrap().is_empty());
-    tx.insert_approval(&approval).await.unwrap();
-    tx.insert_approval(&other).await.unwrap();
+    tx.insert_approval(&approval, &[ground.environment.id; 2]).await.unwrap();
+    tx.insert_approval(&other, &[ground.environment.id; 2]).await.unwrap();
     assert_same(tx.candidates_of(approval.id).await.unwrap(), vec![third, first.clone()]);
     assert_same(tx.candidates_of(other.id).await.unwrap(), vec![first, second]);
 }
@@ -124,8 +157,8 @@ async fn approvals_move_from_the_version_that_was_read(engine: Engine) {
     let other = fixture.approval(&ground, &line("release/2-1"), &[&candidate]);
     let mut tx = fixture.write().await;
     tx.insert_candidate(&candidate).await.unwrap();
-    tx.insert_approval(&approval).await.unwrap();
-    tx.insert_approval(&other).await.unwrap();
+    tx.insert_approval(&approval, &[ground.environment.id; 2]).await.unwrap();
+    tx.insert_approval(&other, &[ground.environment.id; 2]).await.unwrap();
     assert_same(tx.approval(approval.id).await.unwrap(), Some(approval.clone()));
     assert!(tx.approval(id!(fixture, ApprovalId)).await.unwrap().is_none());
 
@@ -138,7 +171,7 @@ async fn approvals_move_from_the_version_that_was_read(engine: Engine) {
     let expected = Approval { version: 3, state: consumed, consumed_revision: Some(7), ..approval.clone() };
     assert_same(tx.approval(approval.id).await.unwrap(), Some(expected));
     assert_same(tx.approval(other.id).await.unwrap(), Some(other));
-    assert_exists(tx.insert_approval(&approval).await);
+    assert_exists(tx.insert_approval(&approval, &[ground.environment.id; 2]).await);
 }
 
 async fn decisions_are_one_for_each_person(engine: Engine) {
@@ -152,7 +185,7 @@ async fn decisions_are_one_for_each_person(engine: Engine) {
     let early = Decision { outcome: Outcome::Deny, ..decision(&fixture, &approval, bob, 10) };
     let mut tx = fixture.write().await;
     tx.insert_candidate(&candidate).await.unwrap();
-    tx.insert_approval(&approval).await.unwrap();
+    tx.insert_approval(&approval, &[ground.environment.id; 2]).await.unwrap();
     assert!(tx.decisions_of(approval.id).await.unwrap().is_empty());
     tx.insert_decision(&late).await.unwrap();
     tx.insert_decision(&early).await.unwrap();

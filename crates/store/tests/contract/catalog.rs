@@ -1,6 +1,6 @@
 //! Catalog lines, their revisions, and entries that old revisions show for ever.
 
-use pinhole_core::{BaselineKey, EntryState, LineName, PrincipalClass, Sha256Digest};
+use pinhole_core::{ApprovalState, BaselineKey, EntryState, LineName, PrincipalClass, Sha256Digest};
 use pinhole_store::{Approval, CatalogRevision, Entry, Receipt, Tx};
 use pinhole_testkit::Engine;
 use serde_json::json;
@@ -18,31 +18,32 @@ on_both_engines! {
     an_old_revision_reads_the_same_for_ever
     entries_are_paged_by_path
     envelopes_stand_behind_every_entry_once
+    decisions_that_ended_an_entry_stand_behind_the_line
 }
 
 /// A database in which entries of one receipt and approval may be made.
-struct Line {
-    fixture: Fixture,
-    ground: Ground,
+pub(crate) struct Line {
+    pub(crate) fixture: Fixture,
+    pub(crate) ground: Ground,
     receipt: Receipt,
     approval: Approval,
-    name: LineName,
+    pub(crate) name: LineName,
 }
 
 impl Line {
-    async fn new(engine: Engine) -> Self {
+    pub(crate) async fn new(engine: Engine) -> Self {
         let fixture = Fixture::new(engine).await;
         let ground = fixture.ground().await;
         let receipt = fixture.captured(&ground).await.receipt;
         let name = line("main");
         let approval = fixture.approval(&ground, &name, &[]);
         let mut tx = fixture.write().await;
-        tx.insert_approval(&approval).await.unwrap();
+        tx.insert_approval(&approval, &[]).await.unwrap();
         tx.commit().await.unwrap();
         Self { fixture, ground, receipt, approval, name }
     }
 
-    fn entry(&self, key: BaselineKey, since_revision: u32) -> Entry {
+    pub(crate) fn entry(&self, key: BaselineKey, since_revision: u32) -> Entry {
         let document = format!("{{\"since\":{since_revision},\"note\":{AWKWARD:?}}}");
         Entry {
             id: id!(self.fixture, BaselineEntryId),
@@ -61,7 +62,7 @@ impl Line {
         }
     }
 
-    fn revision(&self, revision: u32) -> CatalogRevision {
+    pub(crate) fn revision(&self, revision: u32) -> CatalogRevision {
         CatalogRevision {
             project_id: self.ground.project.id,
             line: self.name.clone(),
@@ -77,7 +78,7 @@ impl Line {
     }
 
     async fn entries(&self, tx: &mut Tx, revision: u32) -> Vec<Entry> {
-        let entries = tx.entries_at(self.ground.project.id, &self.name, revision, None, 100).await.unwrap();
+        let entries = tx.entries_at(self.ground.project.id, &self.name, revision, None, None, 100).await.unwrap();
         let count = tx.count_entries_at(self.ground.project.id, &self.name, revision).await.unwrap();
         assert_eq!(u32::try_from(entries.len()).unwrap(), count);
         entries
@@ -221,7 +222,7 @@ async fn entries_are_paged_by_path(engine: Engine) {
     let mut found: Vec<String> = Vec::new();
     loop {
         let after = found.last().map(String::as_str);
-        let page = tx.entries_at(project, &main.name, 1, after, 2).await.unwrap();
+        let page = tx.entries_at(project, &main.name, 1, None, after, 2).await.unwrap();
         assert!(page.len() <= 2);
         if page.is_empty() {
             break;
@@ -274,4 +275,19 @@ async fn envelopes_stand_behind_every_entry_once(engine: Engine) {
         assert_eq!(found, expected);
     }
     assert!(tx.envelopes_to(project, name, 0).await.unwrap().is_empty());
+}
+
+/// An approval that made no entry, but ended one, stands behind the line from its revision on.
+async fn decisions_that_ended_an_entry_stand_behind_the_line(engine: Engine) {
+    let main = Line::new(engine).await;
+    let Line { fixture, ground, approval, name, .. } = &main;
+    let decided = decision(fixture, approval, ground.principal.id, 0);
+    let mut tx = fixture.write().await;
+    tx.insert_decision(&decided).await.unwrap();
+    assert!(tx.move_approval(approval.id, 1, ApprovalState::Consumed, Some(3)).await.unwrap());
+    let project = ground.project.id;
+    assert!(tx.envelopes_to(project, name, 2).await.unwrap().is_empty());
+    let found = tx.envelopes_to(project, name, 3).await.unwrap();
+    assert_eq!(found, [(decided.id.to_string(), decided.envelope)]);
+    assert!(tx.envelopes_to(project, &line("other"), 3).await.unwrap().is_empty());
 }

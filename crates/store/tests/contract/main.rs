@@ -14,6 +14,7 @@ mod cells;
 mod completeness;
 mod evidence;
 mod identity;
+mod lists;
 mod migrations;
 mod principals;
 mod projects;

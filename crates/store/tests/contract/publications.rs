@@ -23,14 +23,14 @@ on_both_engines! {
     attempts_are_kept_apart
 }
 
-struct Branch {
-    fixture: Fixture,
-    ground: Ground,
+pub(crate) struct Branch {
+    pub(crate) fixture: Fixture,
+    pub(crate) ground: Ground,
     remote: Remote,
 }
 
 impl Branch {
-    async fn new(engine: Engine) -> Self {
+    pub(crate) async fn new(engine: Engine) -> Self {
         let fixture = Fixture::new(engine).await;
         let ground = fixture.ground().await;
         let remote = Remote {
@@ -47,7 +47,7 @@ impl Branch {
     }
 
     /// A queued publication to `main` that is not due for ever.
-    fn publication(&self, revision: u32) -> Publication {
+    pub(crate) fn publication(&self, revision: u32) -> Publication {
         Publication {
             id: id!(self.fixture, PublicationId),
             project_id: self.ground.project.id,
@@ -70,7 +70,7 @@ impl Branch {
     }
 }
 
-fn attempt(publication: &Publication, expected_head: Json) -> PublicationAttempt {
+pub(crate) fn attempt(publication: &Publication, expected_head: Json) -> PublicationAttempt {
     PublicationAttempt {
         publication_id: publication.id,
         attempt: publication.attempt,
@@ -84,7 +84,7 @@ fn attempt(publication: &Publication, expected_head: Json) -> PublicationAttempt
     }
 }
 
-fn ids(publications: &[Publication]) -> Vec<PublicationId> {
+pub(crate) fn ids(publications: &[Publication]) -> Vec<PublicationId> {
     publications.iter().map(|publication| publication.id).collect()
 }
 

@@ -2,9 +2,9 @@
 //! ask for. Texts hold what a careless statement would break on: quotes, line ends, other scripts and `$1`.
 
 use pinhole_core::{
-    ApprovalId, ApprovalIntent, ApprovalItem, ApprovalState, ArtifactKind, ArtifactRef, BaselineKey, BaselineKind,
-    BaselinePin, Blake3Digest, CandidateState, CellFailure, FailureReason, LineName, NoBaseline, Pins, PrincipalClass,
-    PrincipalId, Profile, RunId, RunState, Sha256Digest, Slug,
+    ApprovalId, ApprovalIntent, ApprovalItem, ApprovalKind, ApprovalState, ArtifactKind, ArtifactRef, BaselineKey,
+    BaselineKind, BaselinePin, Blake3Digest, CandidateState, CellFailure, FailureReason, LineName, NoBaseline, Pins,
+    PrincipalClass, PrincipalId, Profile, RunId, RunState, Sha256Digest, Slug,
 };
 use pinhole_store::{
     Approval, Artifact, Candidate, Cell, Environment, EnvironmentRevision, Principal, Project, Receipt, Run, Scenario,
@@ -200,7 +200,10 @@ impl Fixture {
             project_id: ground.project.id,
             environment_id: ground.environment.id,
             key,
-            receipt_id: receipt.id,
+            run_id: receipt.run_id,
+            receipt_id: Some(receipt.id),
+            replaces: None,
+            reason: None,
             state: CandidateState::Ready,
             author: ground.principal.id,
             created_at: at(8),
@@ -211,17 +214,19 @@ impl Fixture {
     pub(crate) fn approval(&self, ground: &Ground, line: &LineName, candidates: &[&Candidate]) -> Approval {
         let item = |candidate: &&Candidate| ApprovalItem {
             key: candidate.key.clone(),
-            candidate: candidate.id,
+            candidate: Some(candidate.id),
             capture_digest: sha256("bytes"),
             review: None,
             current_entry: None,
         };
         let intent = ApprovalIntent {
+            kind: ApprovalKind::Baseline,
             items: candidates.iter().map(item).collect(),
             line: line.clone(),
             policy_revision: 0,
             release_label: Some("2026 \"spring\"".parse().unwrap()),
             publication: None,
+            reason: None,
         };
         Approval {
             id: ApprovalId::from_uuid(pinhole_core::Ids::uuid(&self.ids)),
@@ -284,6 +289,7 @@ pub(crate) fn first_revisions(ground: &Ground) -> (EnvironmentRevision, Scenario
         scenario_id: ground.scenario.id,
         digest: ground.scenario.head_digest,
         sha256: sha256("scenario"),
+        title: "Zo\u{eb}'s \"checkout\"".parse().unwrap(),
         canonical: format!("{{\"title\":{AWKWARD:?}}}"),
         origin: "editor".into(),
         created_by: ground.principal.id,
