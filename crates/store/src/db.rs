@@ -165,9 +165,15 @@ where
     })
 }
 
+/// Tells a listener which statement runs, without its values: that two calls did the same can be seen by it.
+fn trace(sql: &'static str) {
+    tracing::trace!(target: "pinhole_store::sql", statement = sql);
+}
+
 /// Runs one statement with its values on either database; `$body` sees the bound query and the connection.
 macro_rules! run {
-    ($tx:expr, $sql:expr, $values:expr, |$query:ident, $connection:ident| $body:expr) => {
+    ($tx:expr, $sql:expr, $values:expr, |$query:ident, $connection:ident| $body:expr) => {{
+        trace($sql);
         match &mut $tx.inner {
             Inner::Sqlite(transaction) => {
                 let ($query, $connection) = (bound::<Sqlite>($sql, $values), &mut **transaction);
@@ -178,7 +184,7 @@ macro_rules! run {
                 $body
             }
         }
-    };
+    }};
 }
 
 impl Tx {

@@ -58,10 +58,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// What tests alone may depend on besides: a door is tried on an application, and assembling one is the runtime's;
-/// what was published is verified as a stranger would.
+/// What tests alone may depend on besides: a door is tried on an application, and assembling one is the runtime's; the
+/// contract is held against an application with a clock and ids of the test's own, assembled from its parts as the
+/// application's own tests do; what was published is verified as a stranger would.
 const TEST_ARROWS: &[(&str, &str)] = &[
+    ("pinhole-server", "pinhole-blobs"),
+    ("pinhole-server", "pinhole-compare"),
+    ("pinhole-server", "pinhole-jobs"),
+    ("pinhole-server", "pinhole-receipt"),
     ("pinhole-server", "pinhole-runtime"),
+    ("pinhole-server", "pinhole-store"),
     ("pinhole-worker-publication", "pinhole-receipt"),
     ("pinhole-worker-publication", "pinhole-runtime"),
 ];
@@ -132,7 +138,7 @@ mod tests {
     fn any_other_arrow_is_refused() {
         for (from, to, kind) in [
             ("pinhole-server", "pinhole-store", None),
-            ("pinhole-server", "pinhole-store", Some("dev")),
+            ("pinhole-server", "pinhole-gitcat", Some("dev")),
             ("pinhole-server", TESTKIT, None),
             ("pinhole-core", "pinhole-scenario", None),
             ("pinhole-runtime", "pinhole-browser", None),

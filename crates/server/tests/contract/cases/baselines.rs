@@ -1,0 +1,29 @@
+//! Cases of the baseline path, the catalog and its publication.
+
+use serde_json::json;
+
+use crate::{cases::declare, support::PROJECT};
+
+declare! {
+    "capture_visual_baseline" => |ground, _| json!({ "receipt_id": ground.new_receipt().await }),
+    "review_visual_baseline" => |ground, _| json!({
+        "receipts": [ground.new_receipt().await],
+        "disposition": "accept",
+        "reason": "I looked",
+    }),
+    "request_baseline_approval" => |ground, caller| ground.request(caller.author()).await,
+    "get_approval" => |ground, _| json!({ "approval_id": ground.approval["id"] }),
+    "decide_approval" => |ground, _| {
+        let approval = ground.pending(None).await;
+        json!({
+            "approval_id": approval["id"],
+            "outcome": "approve",
+            "reason": "as agreed",
+            "expected_version": approval["version"],
+        })
+    },
+    "consume_baseline_approval" => |ground, caller| ground.consumption(caller.author()).await,
+    "get_catalog_revision" => |_, _| json!({ "project": PROJECT, "revision": 1, "limit": 1 }),
+    "publish_baseline_catalog" => |ground, _| ground.publication().await,
+    "get_publication" => |ground, _| json!({ "publication_id": ground.publication["id"] }),
+}

@@ -1,0 +1,24 @@
+//! Cases of runs, their results and evidence.
+
+use serde_json::json;
+
+use crate::{
+    cases::declare,
+    support::{ENVIRONMENTS, PROJECT},
+};
+
+declare! {
+    "start_scenario_run" => |ground, _| json!({
+        "project": PROJECT,
+        "scenario": ground.scenario().await["slug"],
+        "revision": { "head": true },
+        "environment": ENVIRONMENTS[0],
+        "environment_revision": { "latest": true },
+        "baseline": { "none": true },
+    }),
+    "get_scenario_run" => |ground, _| json!({ "run_id": ground.captured.run }),
+    "list_scenario_runs" => |_, _| json!({ "project": PROJECT, "limit": 1 }),
+    "get_scenario_run_result" => |ground, _| json!({ "run_id": ground.captured.run, "limit": 1 }),
+    "get_scenario_artifact" => |ground, _| json!({ "artifact_id": ground.artifact().await }),
+    "get_capture_receipt" => |ground, _| json!({ "receipt_id": ground.receipt() }),
+}

@@ -1,0 +1,174 @@
+//! What the cases stand on: an application with a project that has been through the whole baseline path once, another
+//! project of somebody else, and the router over it. Clock and ids are the test's own, so that two grounds are alike.
+
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use axum::Router;
+use pinhole_app::App;
+use pinhole_core::{Actor, Disposition, Name, Outcome, PrincipalClass, ReceiptId, Role};
+use pinhole_server::{ServerSettings, router};
+use pinhole_testkit::Engine;
+use serde_json::{Value, json};
+
+use crate::{
+    path::{Path, consumption},
+    support::{Captured, GOOD, PROJECT},
+};
+
+/// A project that nobody of `shop` has a part in.
+pub(crate) const OTHER_PROJECT: &str = "other";
+/// The remote that publications go to; nothing works on them.
+pub(crate) const REMOTE: &str = "origin";
+/// A scenario's text.
+pub(crate) const SOURCE: &str =
+    "schema: pinhole.scenario.v1\ntitle: Start\nsteps:\n  - navigate: /\n  - capture: { name: start }\n";
+
+/// The ground.
+pub(crate) struct Ground {
+    pub(crate) path: Path,
+    pub(crate) router: Router,
+    /// A registered run.
+    pub(crate) captured: Captured,
+    /// An approval that was consumed.
+    pub(crate) approval: Value,
+    /// A publication that waits for its worker.
+    pub(crate) publication: Value,
+    serial: AtomicU32,
+}
+
+impl Ground {
+    pub(crate) async fn on(engine: Engine) -> Self {
+        let path = Path::on(engine).await;
+        let (app, bench) = (&path.bench.app, &path.bench);
+        app.put_remote(&REMOTE.parse().unwrap(), "file:///nowhere.git", &["release/*".into()]).await.unwrap();
+        bench.keyed(&bench.owner, "create_project", json!({ "slug": OTHER_PROJECT, "title": "Other" })).await.unwrap();
+        let captured = path.capture(GOOD).await;
+        let (approval, _) = path.materialised(GOOD, 0).await;
+        let publisher = bench.person("Paul", &[Role::Publisher]).await;
+        let publication = bench.keyed(&publisher, "publish_baseline_catalog", publication_of(1, "release/first"));
+        let publication = publication.await.unwrap();
+        let router = router(app.clone(), ServerSettings::default());
+        Self { path, router, captured, approval, publication, serial: AtomicU32::new(0) }
+    }
+
+    pub(crate) fn app(&self) -> &App {
+        &self.path.bench.app
+    }
+
+    /// A name that nothing else has.
+    pub(crate) fn fresh(&self, what: &str) -> String {
+        format!("{what}-{}", self.serial.fetch_add(1, Ordering::SeqCst))
+    }
+
+    /// Makes a principal with these roles in a project.
+    pub(crate) async fn enrol(&self, class: PrincipalClass, name: &str, admin: bool, project: &str, roles: &[Role]) {
+        let (name, project): (Name, _) = (name.parse().unwrap(), project.parse().unwrap());
+        self.app().ensure_principal(class, &name, admin).await.unwrap();
+        for role in roles {
+            self.app().grant(&name, &project, None, *role).await.unwrap();
+        }
+    }
+
+    /// What the maker of baselines is called with, as somebody who may read.
+    pub(crate) async fn call(&self, operation: &str, input: Value) -> Value {
+        self.path.bench.call(&self.path.maker, operation, input).await.unwrap()
+    }
+
+    /// One of the registered receipts.
+    pub(crate) fn receipt(&self) -> ReceiptId {
+        *self.captured.receipts.values().next().unwrap()
+    }
+
+    /// A receipt of a run of its own.
+    pub(crate) async fn new_receipt(&self) -> ReceiptId {
+        let captured = self.path.capture(GOOD).await;
+        *captured.receipts.values().next().unwrap()
+    }
+
+    /// The picture of one of the receipts.
+    pub(crate) async fn artifact(&self) -> Value {
+        let result = self.call("get_scenario_run_result", json!({ "run_id": self.captured.run })).await;
+        result["checkpoints"][0]["picture"]["id"].clone()
+    }
+
+    /// The id of an environment of the project.
+    pub(crate) async fn environment(&self, slug: &str) -> String {
+        let mut tx = self.app().store().begin_read().await.unwrap();
+        let project = tx.project_by_slug(&PROJECT.parse().unwrap()).await.unwrap().unwrap();
+        tx.environment_by_slug(project.id, &slug.parse().unwrap()).await.unwrap().unwrap().id.to_string()
+    }
+
+    /// A scenario of its own.
+    pub(crate) async fn scenario(&self) -> Value {
+        let input = json!({ "project": PROJECT, "slug": self.fresh("scenario"), "source": SOURCE });
+        self.path.bench.keyed(&self.path.maker, "create_scenario", input).await.unwrap()
+    }
+
+    /// The revision of the line `main`.
+    pub(crate) async fn head(&self) -> u32 {
+        let input = json!({ "project": PROJECT, "revision": "latest", "limit": 1 });
+        let revision = self.call("get_catalog_revision", input).await["revision"].as_u64().unwrap();
+        revision.try_into().unwrap()
+    }
+
+    /// What an approval of one new capture is requested with by its author, or by the maker.
+    pub(crate) async fn request(&self, author: Option<&Actor>) -> Value {
+        let receipt = self.new_receipt().await;
+        let candidate = json!({ "receipt_id": receipt });
+        let candidate = self
+            .path
+            .bench
+            .keyed(author.unwrap_or(&self.path.maker), "capture_visual_baseline", candidate)
+            .await
+            .unwrap();
+        let review = self.path.review(&[receipt], Disposition::Accept).await["reviews"][0]["id"].clone();
+        json!({ "project": PROJECT, "items": [{ "candidate_id": candidate["id"], "review_id": review }] })
+    }
+
+    /// A pending approval of one new capture.
+    pub(crate) async fn pending(&self, author: Option<&Actor>) -> Value {
+        let request = self.request(author).await;
+        self.path.bench.keyed(author.unwrap_or(&self.path.maker), "request_baseline_approval", request).await.unwrap()
+    }
+
+    /// What an approved request is consumed with by its author, or by the maker.
+    pub(crate) async fn consumption(&self, author: Option<&Actor>) -> Value {
+        let approval = self.pending(author).await;
+        let approval = self.path.decide(&approval, Outcome::Approve).await.unwrap();
+        consumption(&approval, self.head().await)
+    }
+
+    /// What the present revision is published with, to a branch of its own.
+    pub(crate) async fn publication(&self) -> Value {
+        publication_of(self.head().await, &self.fresh("release/branch"))
+    }
+
+    /// How many rows each table has.
+    pub(crate) fn counts(&self) -> BTreeMap<String, i64> {
+        let bench = &self.path.bench;
+        let tables = match bench.database.engine() {
+            Engine::Sqlite => "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'",
+            Engine::Postgres => {
+                "SELECT schemaname || '.' || tablename FROM pg_tables WHERE schemaname IN ('public', 'apalis')"
+            }
+        };
+        let tables = bench.sql(tables);
+        let count = |table: &str| format!("SELECT '{table}', count(*) FROM {table}");
+        let counts = bench.sql(&tables.lines().map(count).collect::<Vec<_>>().join(" UNION ALL "));
+        let pair = |line: &str| line.split_once('|').map(|(table, count)| (table.to_owned(), count.parse().unwrap()));
+        counts.lines().map(|line| pair(line).unwrap()).collect()
+    }
+}
+
+fn publication_of(revision: u32, branch: &str) -> Value {
+    json!({
+        "project": PROJECT,
+        "remote": REMOTE,
+        "branch": branch,
+        "expected_head": { "commit": null },
+        "expected_version": revision,
+    })
+}
