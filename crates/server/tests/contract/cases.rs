@@ -1,13 +1,14 @@
 //! The one list of cases: for each operation a function that makes a fresh valid target and names the input for it.
 
 mod baselines;
+mod identity;
 mod projects;
 mod runs;
 
 use std::{collections::BTreeSet, pin::Pin};
 
 use pinhole_contract::{Idempotency, Spec, specs};
-use pinhole_core::ReceiptId;
+use pinhole_core::{Permission, ReceiptId};
 use serde_json::{Value, from_value};
 
 use crate::{callers::Caller, doors::spec_of, ground::Ground};
@@ -24,6 +25,15 @@ pub(crate) struct Case {
 impl Case {
     pub(crate) fn spec(&self) -> &'static Spec {
         &spec_of(self.operation).spec
+    }
+
+    /// The declaration with the permission that the case's own object asks for, where the operation's varies by object.
+    pub(crate) fn needs(&self) -> Spec {
+        let permission = match self.operation {
+            "create_decision_ticket" => Some(Permission::ApprovalDecide),
+            _ => self.spec().permission,
+        };
+        Spec { permission, ..*self.spec() }
     }
 
     /// An input that succeeds when the caller may call it: everything that it needs is made first, with a fresh key. No
@@ -75,7 +85,7 @@ use declare;
 /// # Panics
 /// When an operation has no case or two.
 pub(crate) fn cases() -> Vec<Case> {
-    let cases: Vec<Case> = [projects::CASES, runs::CASES, baselines::CASES].concat();
+    let cases: Vec<Case> = [identity::CASES, projects::CASES, runs::CASES, baselines::CASES].concat();
     let names: BTreeSet<_> = cases.iter().map(|case| case.operation).collect();
     assert_eq!(names.len(), cases.len(), "an operation has two cases");
     let missing: Vec<_> = specs().iter().map(|o| o.spec.name).filter(|name| !names.contains(name)).collect();

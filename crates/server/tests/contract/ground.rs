@@ -4,11 +4,12 @@
 use std::{
     collections::BTreeMap,
     sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
 };
 
 use axum::Router;
 use pinhole_app::App;
-use pinhole_core::{Actor, Disposition, Name, Outcome, PrincipalClass, ReceiptId, Role};
+use pinhole_core::{Actor, Disposition, Name, Outcome, PrincipalClass, ReceiptId, Role, Scope, SessionId, TokenId};
 use pinhole_server::{ServerSettings, router};
 use pinhole_testkit::Engine;
 use serde_json::{Value, json};
@@ -25,6 +26,9 @@ pub(crate) const REMOTE: &str = "origin";
 /// A scenario's text.
 pub(crate) const SOURCE: &str =
     "schema: pinhole.scenario.v1\ntitle: Start\nsteps:\n  - navigate: /\n  - capture: { name: start }\n";
+
+/// How long tokens of the ground last.
+const TOKEN: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// The ground.
 pub(crate) struct Ground {
@@ -70,6 +74,28 @@ impl Ground {
         for role in roles {
             self.app().grant(&name, &project, None, *role).await.unwrap();
         }
+    }
+
+    /// Makes a principal without any role; answers its name and id.
+    pub(crate) async fn principal(&self, class: PrincipalClass) -> (String, String) {
+        let name = self.fresh("somebody");
+        let id = self.app().ensure_principal(class, &name.parse().unwrap(), false).await.unwrap();
+        (name, id.to_string())
+    }
+
+    /// The id of a token that somebody gets.
+    pub(crate) async fn token_of(&self, name: &str) -> TokenId {
+        self.app().create_token(&name.parse().unwrap(), &Scope::All, TOKEN).await.unwrap().id
+    }
+
+    /// The id of a session that somebody begins.
+    pub(crate) async fn session_of(&self, name: &str) -> SessionId {
+        let mut tx = self.app().store().begin_read().await.unwrap();
+        let user = tx.principal_by_name(&name.parse().unwrap()).await.unwrap().unwrap();
+        drop(tx);
+        // A service has no sessions; the session of a person is as good a name for something that is not its own.
+        let user = if user.class == PrincipalClass::User { user.id } else { self.path.reviewer.principal };
+        self.app().begin_session(user, "password").await.unwrap().id
     }
 
     /// What the maker of baselines is called with, as somebody who may read.

@@ -69,7 +69,7 @@ async fn a_role_that_was_taken_is_missed_by_the_next_call() {
     let stage = Stage::new().await;
     let mut calls = 0;
     for case in cases() {
-        let Some(role) = role_for(case.spec()) else { continue };
+        let Some(role) = role_for(&case.needs()) else { continue };
         let (credential, doors) = stage.ways(case.spec());
         for door in doors {
             let what = format!("{} at {door:?}", case.operation);
@@ -116,7 +116,7 @@ async fn a_role_that_was_taken_is_missed_by_the_next_page() {
     let stage = Stage::new().await;
     let mut lists = Vec::new();
     for case in cases() {
-        let Some(role) = role_for(case.spec()) else { continue };
+        let Some(role) = role_for(&case.needs()) else { continue };
         let (credential, doors) = stage.ways(case.spec());
         for door in doors.iter().filter(|_| case.spec().idempotency == Idempotency::Read) {
             let what = format!("{} at {door:?}", case.operation);

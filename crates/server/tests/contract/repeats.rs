@@ -108,12 +108,16 @@ async fn effect(ground: &Ground, case: &Case, caller: &Caller, door: Door, calls
 fn replay_of(done: &Answer) -> Value {
     let mut body = done.body.clone();
     body["replayed"] = true.into();
+    // A secret is shown once.
+    if body.get("secret").is_some() {
+        body["secret"] = Value::Null;
+    }
     body
 }
 
 /// Somebody who may: by a token, or from a fresh session where only that will do.
 fn able<'a>(callers: &'a [Caller], case: &Case) -> &'a Caller {
-    let able = |caller: &&Caller| caller.expects(case.spec()) == Expect::Allowed;
+    let able = |caller: &&Caller| caller.expects(&case.needs()) == Expect::Allowed;
     let by_token = callers.iter().filter(|caller| matches!(caller.credential, Credential::Bearer(_))).find(able);
     let in_session = || callers.iter().filter(|caller| caller.kind != Kind::Stale).find(able);
     by_token.or_else(in_session).unwrap()
