@@ -204,6 +204,28 @@ impl Unit {
         Err(Error::permission_denied(permission.as_str()))
     }
 
+    /// The environments of a project in which the actor has `permission`; `None` for the whole project.
+    ///
+    /// # Errors
+    /// As [`Unit::authorise`]; `permission_denied` when there is no such environment.
+    pub(crate) async fn environments_with(
+        &mut self,
+        project: ProjectId,
+        permission: Permission,
+    ) -> Result<Option<Vec<EnvironmentId>>> {
+        self.authorise(project, None, Permission::Read).await?;
+        if matches!(self.actor().authority, Authority::System) {
+            return Ok(None);
+        }
+        let principal = self.actor().principal;
+        let mut grants = self.grants_in(principal, project).await?;
+        grants.retain(|grant| grant.role.allows(permission));
+        if grants.is_empty() || !self.actor().scope_allows(permission) {
+            return Err(Error::permission_denied(permission.as_str()));
+        }
+        Ok(grants.iter().map(|grant| grant.environment_id).collect())
+    }
+
     /// Lets an administrator of the installation through.
     pub(crate) async fn authorise_admin(&mut self) -> Result<()> {
         if matches!(self.actor().authority, Authority::System) {
@@ -224,6 +246,10 @@ impl Unit {
         let now = self.now();
         let valid = match self.actor().authority {
             Authority::System => true,
+            Authority::Automation => {
+                let principal = self.actor().principal;
+                self.principal(principal).await?.is_some_and(|principal| principal.disabled_at.is_none())
+            }
             Authority::Token { secret, .. } => {
                 self.token_by_secret(secret).await?.is_some_and(|token| token_is_valid(&token, now))
             }

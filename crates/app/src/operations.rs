@@ -7,8 +7,8 @@ use pinhole_core::{Actor, Error, Result};
 use serde_json::{Map, Value};
 
 use crate::{
-    App, artifacts, audit, baselines, grants, groups, keys, page::Listing, principals, projects, publications, runs,
-    scenarios, sessions, tokens, unit::BoxFuture, who,
+    App, artifacts, audit, automations, baselines, grants, groups, investigations, keys, page::Listing, principals,
+    projects, publications, runs, scenarios, sessions, tokens, unit::BoxFuture, who,
 };
 
 type Call = Box<dyn for<'a> Fn(&'a App, &'a Actor, Map<String, Value>) -> BoxFuture<'a, Result<Reply>> + Send + Sync>;
@@ -121,6 +121,28 @@ fn table() -> Vec<Entry> {
         RevokeServiceToken => tokens::revoke_of_service,
         ListAudit => audit::list,
         ListSigningKeys => keys::list,
+        CreateSchedule => automations::create_schedule,
+        UpdateSchedule => automations::update_schedule,
+        GetSchedule => automations::get_schedule,
+        ListSchedules => automations::list_schedules,
+        DeleteSchedule => automations::delete_schedule,
+        CreateWebhook => automations::create_webhook,
+        UpdateWebhook => automations::update_webhook,
+        GetWebhook => automations::get_webhook,
+        ListWebhooks => automations::list_webhooks,
+        DeleteWebhook => automations::delete_webhook,
+        CreateCiDispatch => automations::create_ci_dispatch,
+        UpdateCiDispatch => automations::update_ci_dispatch,
+        GetCiDispatch => automations::get_ci_dispatch,
+        ListCiDispatches => automations::list_ci_dispatches,
+        DeleteCiDispatch => automations::delete_ci_dispatch,
+        DispatchCi => automations::dispatch_ci,
+        OpenInvestigation => investigations::open,
+        ClaimInvestigation => investigations::claim,
+        AddFinding => investigations::add_finding,
+        DisposeInvestigation => investigations::dispose,
+        ListInvestigations => investigations::list,
+        GetInvestigation => investigations::get,
     }
 }
 

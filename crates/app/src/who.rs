@@ -39,7 +39,7 @@ async fn credential(unit: &mut Unit) -> Result<CredentialView> {
             Ok(CredentialView::Token { id, scope: token.scope, expires_at: token.expires_at })
         }
         // Pinhole itself has none.
-        Authority::System => Err(Error::unauthenticated()),
+        Authority::Automation | Authority::System => Err(Error::unauthenticated()),
     }
 }
 

@@ -5,10 +5,12 @@
 
 mod approvals;
 mod audit;
+mod automations;
 mod baselines;
 mod catalog;
 mod error;
 mod grants;
+mod investigations;
 mod me;
 mod page;
 mod principals;
@@ -25,6 +27,12 @@ pub use approvals::{
     ListedApprovalView, RequestBaselineApproval,
 };
 pub use audit::{AuditEntryView, AuditList, ListAudit, ListSigningKeys, SigningKeyList, SigningKeyView};
+pub use automations::{
+    AutomationView, CiDispatchList, CiDispatchView, CreateCiDispatch, CreateSchedule, CreateWebhook, DeleteCiDispatch,
+    DeleteSchedule, DeleteWebhook, DeliveredView, DeliveryView, DispatchCi, GetCiDispatch, GetSchedule, GetWebhook,
+    ListCiDispatches, ListSchedules, ListWebhooks, RefusalView, ScheduleList, ScheduleView, SecretRotation,
+    UpdateCiDispatch, UpdateSchedule, UpdateWebhook, WebhookList, WebhookView,
+};
 pub use baselines::{
     CandidateView, CaptureVisualBaseline, ConsumeBaselineApproval, Materialized, MaterializedView, ReviewView,
     ReviewVisualBaseline, ReviewsView,
@@ -35,6 +43,10 @@ pub use catalog::{
 };
 pub use error::{ErrorBody, status_of};
 pub use grants::{GrantList, GrantRole, GrantView, ListGrants, RevokeRole};
+pub use investigations::{
+    AddFinding, CaseList, CaseView, ClaimInvestigation, DisposeInvestigation, EpisodeView, FindingView,
+    GetInvestigation, InvestigationView, ListInvestigations, OpenInvestigation, QueueView,
+};
 pub use me::{
     CreateDecisionTicket, ListMySessions, RevokeMySession, SessionList, SessionView, TicketDecision, TicketView,
 };

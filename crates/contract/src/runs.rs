@@ -3,7 +3,7 @@
 use pinhole_core::{
     ArtifactId, ArtifactKind, BaselineKind, BaselineSelector, CellFailure, CellId, CheckpointVerdict,
     EnvironmentSelector, FailedAssertion, IdempotencyKey, NotEvidence, Permission, Pins, PrincipalId, Profile,
-    ReceiptId, RunId, RunState, RunVerdict, ScenarioSelector, Sha256Digest, Slug, Timestamp,
+    ReceiptId, RunId, RunSelectors, RunState, RunVerdict, ScenarioSelector, Sha256Digest, Slug, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,14 @@ pub struct StartScenarioRun {
     /// One key for one intent.
     #[serde(default, skip_serializing)]
     pub idempotency_key: Option<IdempotencyKey>,
+}
+
+impl From<&StartScenarioRun> for RunSelectors {
+    fn from(command: &StartScenarioRun) -> Self {
+        let StartScenarioRun { project, scenario, revision, environment, environment_revision, baseline, .. } =
+            command.clone();
+        Self { project, scenario, revision, environment, environment_revision, baseline }
+    }
 }
 
 /// A run.

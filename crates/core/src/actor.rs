@@ -192,6 +192,8 @@ pub enum Authority {
         /// SHA-256 of its secret, by which each transaction looks whether it is still valid.
         secret: Sha256Digest,
     },
+    /// A schedule or webhook, for the principal that it runs as: that one's grants hold, and no person is there.
+    Automation,
     /// Pinhole itself: the registrar, the sweeper, a worker.
     System,
 }
@@ -224,7 +226,7 @@ impl Actor {
     pub fn scope_allows(&self, permission: Permission) -> bool {
         match &self.authority {
             Authority::Token { scope, .. } => scope.allows(permission),
-            Authority::Session { .. } | Authority::System => true,
+            Authority::Session { .. } | Authority::Automation | Authority::System => true,
         }
     }
 }

@@ -4,13 +4,16 @@
 //! [`Ids`]). It must not depend on any other crate of the workspace.
 
 mod actor;
+mod automation;
 mod canonical;
 mod capture;
 mod catalog;
+mod cron;
 mod digest;
 mod error;
 mod form;
 mod id;
+mod investigation;
 mod pins;
 mod ports;
 mod profile;
@@ -19,12 +22,14 @@ mod text;
 mod time;
 
 pub use actor::{Actor, Authority, Permission, PrincipalClass, Role, Scope, Subject, Via};
+pub use automation::{AutomationId, AutomationKind, CommitId, DeliveryKey, DeliveryOutcome, GitRef};
 pub use canonical::{canonical_json, canonical_json_digest};
 pub use capture::{
     ArtifactKind, ArtifactRef, CellFailure, FailedAssertion, NotEvidence, RenderFacts, RulesFacts, SandboxFacts,
     StagedArtifact, StagedCheckpoint, StagedExtract, Submission,
 };
 pub use catalog::{ApprovalIntent, ApprovalItem, ApprovalKind, BaselineKey, BaselineKind, PublicationIntent};
+pub use cron::{CronExpression, ZoneName};
 pub use digest::{Blake3Digest, Sha256Digest};
 pub use error::{Code, Details, Error, Result};
 pub use id::{
@@ -32,9 +37,10 @@ pub use id::{
     DecisionId, EnvironmentId, EpisodeId, EventId, FindingId, GroupId, PrincipalId, ProjectId, PublicationId,
     ReceiptId, RemoteId, RequestId, ReviewId, RunId, ScenarioId, ScheduleId, SessionId, TicketId, TokenId, WebhookId,
 };
+pub use investigation::{CaseDisposition, CaseState, FailedCell, FailedCheckpoint, FailureSignature, FindingText};
 pub use pins::{
     BaselinePin, BaselineSelector, EnvironmentSelector, LineRevision, NoBaseline, Pins, Previous, ReceiptSelector,
-    ScenarioSelector, True,
+    RunSelectors, ScenarioSelector, True,
 };
 pub use ports::{Clock, Ids, RandomIds, Sealer, Signer, SystemClock};
 pub use profile::{ColorScheme, Profile, ProfileOverride, Viewport};

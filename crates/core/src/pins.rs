@@ -154,6 +154,24 @@ pub enum LineRevision {
     Latest,
 }
 
+/// What a run is to be started from: every selector of `start_scenario_run`. None has a default.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunSelectors {
+    /// The project.
+    pub project: Slug,
+    /// The scenario.
+    pub scenario: Slug,
+    /// Which revision of it: `{digest}` or `{head: true}`.
+    pub revision: ScenarioSelector,
+    /// The environment.
+    pub environment: Slug,
+    /// Which revision of it: `{revision}` or `{latest: true}`.
+    pub environment_revision: EnvironmentSelector,
+    /// What to compare with.
+    pub baseline: BaselineSelector,
+}
+
 /// The JSON value `true`, so that a selector cannot say `false`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "bool", into = "bool")]

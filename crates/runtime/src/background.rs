@@ -1,4 +1,5 @@
-//! Work that runs beside the server: the registrar, the sweeper, and the removal of finished jobs.
+//! Work that runs beside the server: the registrar, the sweeper, the scheduler, and the removal of
+//! finished jobs.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -9,6 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 /// How often unfinished cells are looked at.
 const SWEEP: Duration = Duration::from_secs(2);
+/// How often schedules are looked at.
+const SCHEDULES: Duration = Duration::from_secs(1);
 /// Sweeps between two removals of finished jobs.
 const REMOVE_EVERY: u32 = 150;
 
@@ -39,6 +42,17 @@ pub async fn sweeper(app: App, stop: CancellationToken) {
             && let Err(error) = pinhole_jobs::sweep_finished(app.store()).await
         {
             tracing::warn!(?error, "finished jobs were not removed");
+        }
+    }
+}
+
+/// Starts what schedules are due until `stop`. An error is logged, and the next look goes on.
+pub async fn scheduler(app: App, stop: CancellationToken) {
+    let mut tick = interval(SCHEDULES);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while stop.run_until_cancelled(tick.tick()).await.is_some() {
+        if let Err(error) = app.fire_due_schedules().await {
+            tracing::warn!(?error, "not every schedule was dealt with");
         }
     }
 }

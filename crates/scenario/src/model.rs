@@ -164,6 +164,20 @@ impl Step {
             Self::Extract(_) => "extract",
         }
     }
+
+    /// Whether the step waits for a person. What starts runs without one takes no scenario with such a step.
+    pub fn needs_person(&self) -> bool {
+        match self {
+            Self::Navigate(_)
+            | Self::Click(_)
+            | Self::Fill(_)
+            | Self::Press(_)
+            | Self::WaitFor(_)
+            | Self::Assert(_)
+            | Self::Capture(_)
+            | Self::Extract(_) => false,
+        }
+    }
 }
 
 /// Replaces the content of a text control.

@@ -6,7 +6,8 @@ use std::time::Duration;
 use pinhole_contract::{EnvironmentDocument, RunView, StartScenarioRun};
 use pinhole_core::{
     Actor, BaselinePin, BaselineSelector, CellId, EnvironmentSelector, Error, LineName, LineRevision, NoBaseline,
-    Permission, Pins, PrincipalClass, ReceiptSelector, Result, RunId, RunState, ScenarioSelector, Sha256Digest,
+    Permission, Pins, PrincipalClass, ReceiptSelector, Result, RunId, RunSelectors, RunState, ScenarioSelector,
+    Sha256Digest,
 };
 use pinhole_jobs::CaptureJob;
 use pinhole_scenario::Scenario as ScenarioDocument;
@@ -20,13 +21,12 @@ use crate::{App, idempotency::Keyed, projects::allowed_hosts, readiness::check_s
 /// When the sweeper queues a cell's job again if no worker has taken it.
 pub(crate) const FIRST_REQUEUE: Duration = Duration::from_secs(10);
 
-/// Everything that the selectors were resolved to.
-struct Resolved {
-    project: Project,
+/// What may be run: authorised, with its selectors resolved to pins, and within the static policy.
+pub(crate) struct Admissible {
+    pub(crate) project: Project,
+    pub(crate) pins: Pins,
+    document: ScenarioDocument,
     archived: bool,
-    revision: ScenarioRevision,
-    environment: EnvironmentRevision,
-    pins: Pins,
 }
 
 /// What starts a run.
@@ -34,6 +34,12 @@ struct Resolved {
 pub(crate) enum Trigger {
     /// A call of `start_scenario_run`.
     Call,
+    /// A schedule.
+    Schedule,
+    /// A webhook.
+    Webhook,
+    /// A CI dispatch.
+    Ci,
     /// `pinhole try`: its captures can never become baselines.
     Try,
 }
@@ -50,14 +56,12 @@ pub(crate) async fn start(app: &App, actor: &Actor, command: StartScenarioRun) -
 pub(crate) async fn start_as(app: &App, actor: &Actor, command: StartScenarioRun, trigger: Trigger) -> Result<RunView> {
     // Not for the caller to know before it is authorised, and cheap: a look at the file system, no I/O on its behalf.
     let space = &app.blobs().free_space_percent();
-    let command = &command;
+    let (selectors, key) = (&RunSelectors::from(&command), command.idempotency_key.as_ref());
     app.write(actor, "start_scenario_run", move |unit, _| {
         Box::pin(async move {
-            let resolved = resolve(unit, command).await?;
-            let document = ScenarioDocument::from_canonical(resolved.revision.canonical.as_bytes())?;
-            check_hosts(&document, &resolved.environment)?;
+            let admissible = admissible(unit, selectors, &[Permission::RunStart]).await?;
             check_space(unit.app().settings(), space)?;
-            let call = match unit.keyed(command.idempotency_key.as_ref(), &resolved.pins).await? {
+            let call = match unit.keyed(key, &admissible.pins).await? {
                 Keyed::First(call) => call,
                 Keyed::Replay(id) => {
                     unit.unaudited();
@@ -65,25 +69,72 @@ pub(crate) async fn start_as(app: &App, actor: &Actor, command: StartScenarioRun
                     return Ok(RunView { replayed: true, ..view_of(unit, run).await? });
                 }
             };
-            // A state rule, so a repeat still finds the run that was admitted before.
-            if resolved.archived {
-                return Err(Error::conflict("archived", "the scenario is archived: no run of it can be started"));
-            }
-            let project = resolved.project.id;
-            let run = insert(unit, resolved.pins, &document, trigger).await?;
+            let run = admissible.queue(unit, trigger).await?;
             unit.remember(call, run.id).await?;
-            let detail = json!({ "pins": run.pins, "cells": document.cells()?.len() });
-            unit.audit(Some(project), Some(run.id.to_string()), detail).await?;
-            unit.event("run.queued", project, run.id.to_string(), json!({ "run": run.id })).await?;
             view_of(unit, run).await
         })
     })
     .await
 }
 
+/// Everything of admission that comes before the idempotency key: authority with each of `needs` on the environment,
+/// selectors to pins, static policy. It changes no row.
+pub(crate) async fn admissible(unit: &mut Unit, selectors: &RunSelectors, needs: &[Permission]) -> Result<Admissible> {
+    let resolved = resolve(unit, selectors, needs).await?;
+    let document = ScenarioDocument::from_canonical(resolved.revision.canonical.as_bytes())?;
+    check_hosts(&document, &resolved.environment)?;
+    let Resolved { project, archived, pins, .. } = resolved;
+    Ok(Admissible { project, pins, document, archived })
+}
+
+impl Admissible {
+    /// The state rule: a repeat of a call that was admitted before it came to hold still finds its run.
+    ///
+    /// # Errors
+    /// `conflict` when the scenario is archived.
+    pub(crate) fn check_state(&self) -> Result<()> {
+        if self.archived {
+            return Err(Error::conflict("archived", "the scenario is archived: no run of it can be started"));
+        }
+        Ok(())
+    }
+
+    /// Whether a step waits for a person, whom nobody brings along where no person starts the run.
+    pub(crate) fn needs_person(&self) -> bool {
+        self.document.steps.iter().any(pinhole_scenario::Step::needs_person)
+    }
+
+    /// Queues a run of it, with its cells, jobs, audit row and event.
+    ///
+    /// # Errors
+    /// Those of [`Admissible::check_state`], before any row is written.
+    pub(crate) async fn queue(self, unit: &mut Unit, trigger: Trigger) -> Result<Run> {
+        self.check_state()?;
+        let project = self.project.id;
+        let cells = self.document.cells()?.len();
+        let run = insert(unit, self.pins, &self.document, trigger).await?;
+        let detail = json!({ "pins": run.pins, "cells": cells });
+        unit.audit(Some(project), Some(run.id.to_string()), detail).await?;
+        unit.event("run.queued", project, run.id.to_string(), json!({ "run": run.id })).await?;
+        Ok(run)
+    }
+}
+
+/// Everything that the selectors were resolved to.
+struct Resolved {
+    project: Project,
+    archived: bool,
+    revision: ScenarioRevision,
+    environment: EnvironmentRevision,
+    pins: Pins,
+}
+
 async fn insert(unit: &mut Unit, pins: Pins, document: &ScenarioDocument, trigger: Trigger) -> Result<Run> {
     let trigger = match (trigger, unit.actor().class) {
         (Trigger::Try, _) => Trigger::TRY,
+        (Trigger::Schedule, _) => "schedule",
+        (Trigger::Webhook, _) => "webhook",
+        (Trigger::Ci, _) => "ci",
         (Trigger::Call, PrincipalClass::User) => "user",
         (Trigger::Call, PrincipalClass::Service) => "service",
     };
@@ -124,9 +175,12 @@ async fn insert(unit: &mut Unit, pins: Pins, document: &ScenarioDocument, trigge
     Ok(run)
 }
 
-async fn resolve(unit: &mut Unit, command: &StartScenarioRun) -> Result<Resolved> {
+async fn resolve(unit: &mut Unit, command: &RunSelectors, needs: &[Permission]) -> Result<Resolved> {
     let project = unit.authorised_project(&command.project, Permission::Read).await?;
-    let environment = unit.authorised_environment(project.id, &command.environment, Permission::RunStart).await?;
+    let mut environment = unit.authorised_environment(project.id, &command.environment, Permission::Read).await?;
+    for permission in needs {
+        environment = unit.authorised_environment(project.id, &command.environment, *permission).await?;
+    }
     let scenario = unit.scenario_by_slug(project.id, &command.scenario).await?.ok_or_else(Error::not_found)?;
     let digest = match &command.revision {
         ScenarioSelector::Digest(digest) => *digest,

@@ -51,6 +51,7 @@ pub(super) fn routes() -> Vec<Route> {
     let mut ready = self::open("readyz", "Tell whether the server can work.", "application/json", "It can.");
     ready["responses"]["503"] = succeeded("It cannot; the checks say why.", json!({ "type": "object" }));
     routes.push(Route { path: "/readyz", method: "get", described: ready });
+    routes.push(hook());
     routes
 }
 
@@ -67,6 +68,47 @@ fn open(name: &str, summary: &str, media_type: &str, description: &str) -> Value
             "content": { media_type: { "schema": { "type": "object" } } },
         } },
     })
+}
+
+/// What senders deliver to a webhook.
+fn hook() -> Route {
+    let header = |name: &str, description: &str| {
+        json!({ "name": name, "in": "header", "required": true, "description": description,
+            "schema": { "type": "string" } })
+    };
+    let delivered = json!({ "type": "object", "properties": {
+        "id": { "type": "string" }, "run_id": { "type": "string" }, "replayed": { "type": "boolean" } } });
+    let mut responses = Map::from_iter([
+        ("201".to_owned(), succeeded("It started a run.", delivered.clone())),
+        ("200".to_owned(), succeeded("A delivery with this id started the run before.", delivered)),
+    ]);
+    for (status, name) in [
+        ("401", "Unauthenticated"),
+        ("403", "PermissionDenied"),
+        ("404", "NotFound"),
+        ("409", "Conflict"),
+        ("413", "LimitExceeded"),
+        ("500", "Internal"),
+        ("503", "ProviderUnavailable"),
+    ] {
+        responses.insert(status.to_owned(), reference(name));
+    }
+    let described = json!({
+        "operationId": "deliver_webhook",
+        "summary": "Start the run of a webhook by a delivery signed as Standard Webhooks say; at most 64 KiB.",
+        "tags": ["automations"],
+        "security": [],
+        "parameters": [
+            json!({ "name": "webhook_id", "in": "path", "required": true, "description": "The webhook.",
+                "schema": { "type": "string" } }),
+            header("webhook-id", "The sender's id of the delivery; a repeat is answered with the first result."),
+            header("webhook-timestamp", "The sender's time in seconds since the Unix epoch, within 5 minutes of now."),
+            header("webhook-signature", "Signatures such as v1,BASE64, with spaces between them."),
+        ],
+        "requestBody": { "required": false, "content": { "*/*": { "schema": {} } } },
+        "responses": responses,
+    });
+    Route { path: "/api/v1/hooks/{webhook_id}", method: "post", described }
 }
 
 /// The bytes of an artifact.

@@ -16,6 +16,8 @@ use super::{Context, problem::Refused};
 
 /// Size of a form, in bytes: anybody may send one, signed in or not.
 const MAX_FORM_BYTES: usize = 16 * 1024;
+/// Size of what is delivered to a webhook, in bytes: anybody may send it.
+const MAX_HOOK_BYTES: usize = 64 * 1024;
 /// How much of a body beyond its limit is read and dropped.
 const MAX_DRAINED_BYTES: usize = 16 * 1024 * 1024;
 /// How long that may take.
@@ -33,6 +35,11 @@ pub(crate) async fn limit_body(
 /// Reads the body of a form.
 pub(crate) async fn limit_form(request: Request, next: Next) -> Result<Response, Refused> {
     limited(MAX_FORM_BYTES, request, next).await
+}
+
+/// Reads the body of a delivery to a webhook.
+pub(crate) async fn limit_hook(request: Request, next: Next) -> Result<Response, Refused> {
+    limited(MAX_HOOK_BYTES, request, next).await
 }
 
 async fn limited(limit: usize, request: Request, next: Next) -> Result<Response, Refused> {

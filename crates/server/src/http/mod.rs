@@ -22,7 +22,7 @@ use pinhole_app::App;
 pub(crate) use authenticate::{
     form_token, require_bearer, require_bearer_or_cookie, require_own_form, require_this_site, who,
 };
-pub(crate) use body::{limit_body, limit_form};
+pub(crate) use body::{limit_body, limit_form, limit_hook};
 pub(crate) use boundary::boundary;
 pub(crate) use credential::{COOKIE, session_secret};
 pub(crate) use form::{Form, local_path};

@@ -6,15 +6,19 @@ mod content;
 mod disposition;
 mod flow;
 mod health;
+mod hooks;
 mod members;
 mod merge;
 mod operation;
 mod range;
 mod session;
 
-use axum::{Router, middleware, routing::get};
+use axum::{
+    Router, middleware,
+    routing::{get, post},
+};
 
-use crate::http::{Context, limit_body, require_bearer_or_cookie};
+use crate::http::{Context, limit_body, limit_hook, require_bearer, require_bearer_or_cookie};
 
 /// Every REST route.
 pub(crate) fn routes(context: &Context) -> Router<Context> {
@@ -25,5 +29,8 @@ pub(crate) fn routes(context: &Context) -> Router<Context> {
     let content = Router::new()
         .route("/api/v1/artifacts/{artifact_id}/content", get(content::content))
         .route_layer(middleware::from_fn_with_state(context.clone(), require_bearer_or_cookie));
-    Router::new().merge(operations).merge(content).merge(health::routes()).merge(session::routes(context))
+    let hooks = Router::new()
+        .route("/api/v1/hooks/{webhook_id}", post(hooks::deliver))
+        .route_layer(middleware::from_fn(limit_hook));
+    Router::new().merge(operations).merge(content).merge(hooks).merge(health::routes()).merge(session::routes(context))
 }

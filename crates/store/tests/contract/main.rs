@@ -6,6 +6,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that meets an error has to fail")]
 
+mod automations;
 mod baselines;
 mod catalog;
 mod cell_ends;
@@ -14,6 +15,7 @@ mod cells;
 mod completeness;
 mod evidence;
 mod identity;
+mod investigations;
 mod lists;
 mod migrations;
 mod principals;

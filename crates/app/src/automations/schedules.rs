@@ -1,0 +1,90 @@
+//! Schedules: make, change, read, list, delete.
+
+use pinhole_contract::{
+    CreateSchedule, DeleteSchedule, GetSchedule, ListSchedules, ScheduleList, ScheduleView, UpdateSchedule,
+};
+use pinhole_core::{Actor, AutomationId, AutomationKind, Error, Result, ScheduleId};
+use pinhole_store::{Automation, Timing};
+
+use super::{
+    change::{self, Draft, authorised},
+    view::{page_of, view_of},
+};
+use crate::{App, unit::Unit};
+
+pub(crate) async fn create(app: &App, actor: &Actor, command: CreateSchedule) -> Result<ScheduleView> {
+    let command = &command;
+    app.write(actor, "create_schedule", move |unit, _| {
+        Box::pin(async move {
+            let CreateSchedule { title, run, cron, time_zone, enabled, idempotency_key } = command;
+            let timing = Some(Timing { cron: cron.clone(), time_zone: time_zone.clone() });
+            let draft = Draft { title, run, enabled: *enabled, timing };
+            let id = AutomationId::Schedule(ScheduleId::from_uuid(unit.uuid()));
+            let call = (idempotency_key.as_ref(), command);
+            let (schedule, replayed) = change::create(unit, id, &draft, call, None).await?;
+            view(unit, schedule, replayed).await
+        })
+    })
+    .await
+}
+
+pub(crate) async fn update(app: &App, actor: &Actor, command: UpdateSchedule) -> Result<ScheduleView> {
+    let command = &command;
+    app.write(actor, "update_schedule", move |unit, _| {
+        Box::pin(async move {
+            let UpdateSchedule { schedule_id, title, run, cron, time_zone, enabled, expected_version } = command;
+            let timing = Some(Timing { cron: cron.clone(), time_zone: time_zone.clone() });
+            let draft = Draft { title, run, enabled: *enabled, timing };
+            let id = AutomationId::Schedule(*schedule_id);
+            let schedule = change::update(unit, id, &draft, *expected_version, |_, _| Ok(None)).await?;
+            view(unit, schedule, false).await
+        })
+    })
+    .await
+}
+
+pub(crate) async fn get(app: &App, actor: &Actor, command: GetSchedule) -> Result<ScheduleView> {
+    app.read(actor, "get_schedule", move |unit, _| {
+        Box::pin(async move {
+            let schedule = authorised(unit, AutomationId::Schedule(command.schedule_id)).await?;
+            view(unit, schedule, false).await
+        })
+    })
+    .await
+}
+
+pub(crate) async fn list(app: &App, actor: &Actor, command: ListSchedules) -> Result<ScheduleList> {
+    let command = &command;
+    app.read(actor, "list_schedules", move |unit, _| {
+        Box::pin(async move {
+            let page = (&command.project, command.limit, command.cursor.as_ref());
+            let (found, next_cursor) = page_of(unit, AutomationKind::Schedule, page).await?;
+            let mut schedules = Vec::with_capacity(found.len());
+            for schedule in found {
+                schedules.push(view(unit, schedule, false).await?);
+            }
+            Ok(ScheduleList { schedules, next_cursor })
+        })
+    })
+    .await
+}
+
+pub(crate) async fn delete(app: &App, actor: &Actor, command: DeleteSchedule) -> Result<ScheduleView> {
+    app.write(actor, "delete_schedule", move |unit, _| {
+        let command = command.clone();
+        Box::pin(async move {
+            let id = AutomationId::Schedule(command.schedule_id);
+            let schedule = change::delete(unit, id, command.expected_version).await?;
+            view(unit, schedule, false).await
+        })
+    })
+    .await
+}
+
+async fn view(unit: &mut Unit, schedule: Automation, replayed: bool) -> Result<ScheduleView> {
+    let automation = view_of(unit, &schedule, replayed).await?;
+    let (AutomationId::Schedule(id), Some(Timing { cron, time_zone })) = (schedule.id, schedule.timing) else {
+        return Err(Error::internal("a schedule without its times"));
+    };
+    Ok(ScheduleView { id, cron, time_zone, next_at: schedule.next_at, automation })
+}

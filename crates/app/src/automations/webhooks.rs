@@ -1,0 +1,125 @@
+//! Webhooks: make, change, read, list, delete. Their secrets are sealed, and shown once.
+
+use std::time::Duration;
+
+use pinhole_contract::{
+    CreateWebhook, DeleteWebhook, GetWebhook, ListWebhooks, SecretRotation, UpdateWebhook, WebhookList, WebhookView,
+};
+use pinhole_core::{Actor, AutomationId, AutomationKind, Error, Result, WebhookId};
+use pinhole_store::{Automation, SealedSecret, WebhookSecrets};
+
+use super::{
+    change::{self, Draft, authorised},
+    signature::written,
+    view::{page_of, view_of},
+};
+use crate::{App, unit::Unit};
+
+/// How long a secret that was replaced is still taken.
+const GRACE: Duration = Duration::from_secs(24 * 3600);
+
+pub(crate) async fn create(app: &App, actor: &Actor, command: CreateWebhook) -> Result<WebhookView> {
+    let command = &command;
+    app.write(actor, "create_webhook", move |unit, _| {
+        Box::pin(async move {
+            let CreateWebhook { title, run, enabled, idempotency_key } = command;
+            let draft = Draft { title, run, enabled: *enabled, timing: None };
+            let id = AutomationId::Webhook(WebhookId::from_uuid(unit.uuid()));
+            let (secret, current) = new_secret(unit.app(), id, 1)?;
+            let call = (idempotency_key.as_ref(), command);
+            let secrets = Some(WebhookSecrets { current, previous: None });
+            let (webhook, replayed) = change::create(unit, id, &draft, call, secrets).await?;
+            view(unit, webhook, replayed, (!replayed).then_some(secret)).await
+        })
+    })
+    .await
+}
+
+pub(crate) async fn update(app: &App, actor: &Actor, command: UpdateWebhook) -> Result<WebhookView> {
+    let command = &command;
+    app.write(actor, "update_webhook", move |unit, _| {
+        Box::pin(async move {
+            let UpdateWebhook { webhook_id, title, run, enabled, rotate_secret, expected_version } = command;
+            let draft = Draft { title, run, enabled: *enabled, timing: None };
+            let mut shown = None;
+            let secrets = |unit: &Unit, before: &Automation| match rotate_secret {
+                None => Ok(before.secrets.clone()),
+                Some(rotation) => {
+                    let (secret, secrets) = rotated(unit, before, *rotation)?;
+                    shown = Some(secret);
+                    Ok(Some(secrets))
+                }
+            };
+            let id = AutomationId::Webhook(*webhook_id);
+            let webhook = change::update(unit, id, &draft, *expected_version, secrets).await?;
+            view(unit, webhook, false, shown).await
+        })
+    })
+    .await
+}
+
+pub(crate) async fn get(app: &App, actor: &Actor, command: GetWebhook) -> Result<WebhookView> {
+    app.read(actor, "get_webhook", move |unit, _| {
+        Box::pin(async move {
+            let webhook = authorised(unit, AutomationId::Webhook(command.webhook_id)).await?;
+            view(unit, webhook, false, None).await
+        })
+    })
+    .await
+}
+
+pub(crate) async fn list(app: &App, actor: &Actor, command: ListWebhooks) -> Result<WebhookList> {
+    let command = &command;
+    app.read(actor, "list_webhooks", move |unit, _| {
+        Box::pin(async move {
+            let page = (&command.project, command.limit, command.cursor.as_ref());
+            let (found, next_cursor) = page_of(unit, AutomationKind::Webhook, page).await?;
+            let mut webhooks = Vec::with_capacity(found.len());
+            for webhook in found {
+                webhooks.push(view(unit, webhook, false, None).await?);
+            }
+            Ok(WebhookList { webhooks, next_cursor })
+        })
+    })
+    .await
+}
+
+pub(crate) async fn delete(app: &App, actor: &Actor, command: DeleteWebhook) -> Result<WebhookView> {
+    let DeleteWebhook { webhook_id, expected_version } = command;
+    app.write(actor, "delete_webhook", move |unit, _| {
+        Box::pin(async move {
+            let webhook = change::delete(unit, AutomationId::Webhook(webhook_id), expected_version).await?;
+            view(unit, webhook, false, None).await
+        })
+    })
+    .await
+}
+
+/// A fresh secret, as it is shown and as it is stored.
+fn new_secret(app: &App, id: AutomationId, number: u32) -> Result<(String, SealedSecret)> {
+    let key = app.secret_bytes()?;
+    let sealed = app.sealer()?.seal(&key, &context(id, number))?;
+    Ok((written(&key), SealedSecret { number, sealed, until: None }))
+}
+
+fn rotated(unit: &Unit, before: &Automation, rotation: SecretRotation) -> Result<(String, WebhookSecrets)> {
+    let replaced = before.secrets.as_ref().map(|secrets| secrets.current.clone());
+    let replaced = replaced.ok_or_else(|| Error::internal("a webhook without a secret"))?;
+    let (secret, current) = new_secret(unit.app(), before.id, replaced.number + 1)?;
+    let until = Some(unit.now().plus(GRACE));
+    let previous = (rotation == SecretRotation::KeepPrevious).then_some(SealedSecret { until, ..replaced });
+    Ok((secret, WebhookSecrets { current, previous }))
+}
+
+/// What a sealed secret belongs to: it opens for nothing else.
+pub(super) fn context(id: AutomationId, number: u32) -> String {
+    format!("webhook/{id}/{number}")
+}
+
+async fn view(unit: &mut Unit, webhook: Automation, replayed: bool, secret: Option<String>) -> Result<WebhookView> {
+    let AutomationId::Webhook(id) = webhook.id else { return Err(Error::internal("a webhook with another id")) };
+    let automation = view_of(unit, &webhook, replayed).await?;
+    let previous = webhook.secrets.and_then(|secrets| secrets.previous?.until);
+    let previous_secret_until = previous.filter(|until| *until > unit.now());
+    Ok(WebhookView { id, path: format!("/api/v1/hooks/{id}"), secret, previous_secret_until, automation })
+}
