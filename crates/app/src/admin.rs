@@ -1,7 +1,8 @@
 //! What an operator does on the server's own machine: principals, tokens, grants, remotes. No transport offers these.
 
-use std::time::Duration;
+use std::{fmt::Display, time::Duration};
 
+use pinhole_contract::TokenView;
 use pinhole_core::{
     Error, Name, PrincipalClass, PrincipalId, RemoteId, Result, Role, Scope, Sha256Digest, Slug, Subject, Timestamp,
     TokenId,
@@ -10,6 +11,9 @@ use pinhole_store::{Grant, Principal, Remote};
 use serde_json::json;
 
 use crate::{App, grants, principals, tokens, tokens::Wanted, unit::Unit};
+
+/// The most tokens that are listed.
+const MAX_LISTED: u32 = 200;
 
 /// A fresh token. The secret is shown once and stored nowhere.
 #[derive(Clone)]
@@ -20,6 +24,15 @@ pub struct NewToken {
     pub id: TokenId,
     /// When it ends.
     pub expires_at: Timestamp,
+}
+
+/// Who holds a role, by name.
+#[derive(Clone, Copy, Debug)]
+pub enum Holder<'a> {
+    /// A user or a service.
+    Principal(&'a Name),
+    /// Everybody in a group.
+    Group(&'a Name),
 }
 
 impl App {
@@ -62,16 +75,33 @@ impl App {
         .await
     }
 
-    /// Ends a token now; the next call with it is refused.
+    /// Ends a token now; the next call with it is refused. One that has ended stays as it is.
     ///
     /// # Errors
-    /// Those of the database.
+    /// `not_found` without such a token.
     pub async fn revoke_token(&self, id: TokenId) -> Result<()> {
         let actor = self.system_actor();
         self.write(&actor, "revoke_token", move |unit, _| {
             Box::pin(async move {
-                unit.revoke_token(id).await?;
-                unit.audit(None, Some(id.to_string()), json!({})).await
+                let absent = || Error::not_found().with_message(format!("there is no token {id}"));
+                let token = unit.token(id).await?.ok_or_else(absent)?;
+                tokens::revoke(unit, token).await.map(drop)
+            })
+        })
+        .await
+    }
+
+    /// The tokens of the principal of this name that were not revoked, newest first, at most 200.
+    ///
+    /// # Errors
+    /// `not_found` without such a principal.
+    pub async fn tokens_of(&self, name: &Name) -> Result<Vec<TokenView>> {
+        let actor = self.system_actor();
+        self.read(&actor, "list_tokens", move |unit, _| {
+            Box::pin(async move {
+                let principal = principal(unit, name).await?;
+                let found = unit.tokens_of(principal.id, None, MAX_LISTED).await?;
+                Ok(found.into_iter().map(tokens::token_view).collect())
             })
         })
         .await
@@ -82,10 +112,38 @@ impl App {
     /// # Errors
     /// `not_found` when the principal, project or environment does not exist.
     pub async fn grant(&self, name: &Name, project: &Slug, environment: Option<&Slug>, role: Role) -> Result<()> {
-        let actor = self.system_actor();
+        self.give_role(Holder::Principal(name), project, environment, role).await
+    }
+
+    /// Takes a role of a principal away; the next transaction sees it.
+    ///
+    /// # Errors
+    /// As [`App::take_role`].
+    pub async fn revoke_grant(
+        &self,
+        name: &Name,
+        project: &Slug,
+        environment: Option<&Slug>,
+        role: Role,
+    ) -> Result<()> {
+        self.take_role(Holder::Principal(name), project, environment, role).await
+    }
+
+    /// Gives a role in a project, or in one environment of it.
+    ///
+    /// # Errors
+    /// `not_found` when the holder, project or environment does not exist.
+    pub async fn give_role(
+        &self,
+        holder: Holder<'_>,
+        project: &Slug,
+        environment: Option<&Slug>,
+        role: Role,
+    ) -> Result<()> {
+        let (actor, holder) = (self.system_actor(), &holder);
         self.write(&actor, "grant_role", move |unit, _| {
             Box::pin(async move {
-                let grant = find_grant(unit, name, project, environment, role).await?;
+                let grant = find_grant(unit, holder, project, environment, role).await?;
                 grants::give(unit, &grant).await
             })
         })
@@ -95,18 +153,18 @@ impl App {
     /// Takes a role away; the next transaction sees it.
     ///
     /// # Errors
-    /// `not_found` when there was no such grant.
-    pub async fn revoke_grant(
+    /// `not_found` when there was no such grant, `conflict` when it was that of the project's last owner.
+    pub async fn take_role(
         &self,
-        name: &Name,
+        holder: Holder<'_>,
         project: &Slug,
         environment: Option<&Slug>,
         role: Role,
     ) -> Result<()> {
-        let actor = self.system_actor();
+        let (actor, holder) = (self.system_actor(), &holder);
         self.write(&actor, "revoke_role", move |unit, _| {
             Box::pin(async move {
-                let grant = find_grant(unit, name, project, environment, role).await?;
+                let grant = find_grant(unit, holder, project, environment, role).await?;
                 if grants::take(unit, &grant).await? { Ok(()) } else { Err(Error::not_found()) }
             })
         })
@@ -166,13 +224,19 @@ pub(crate) async fn principal(unit: &mut Unit, name: &Name) -> Result<Principal>
 
 async fn find_grant(
     unit: &mut Unit,
-    name: &Name,
+    holder: &Holder<'_>,
     project: &Slug,
     environment: Option<&Slug>,
     role: Role,
 ) -> Result<Grant> {
-    let principal = principal(unit, name).await?;
-    let absent = |what: &str, slug: &Slug| Error::not_found().with_message(format!("there is no {what} {slug}"));
+    let absent = |what: &str, name: &dyn Display| Error::not_found().with_message(format!("there is no {what} {name}"));
+    let subject = match holder {
+        Holder::Principal(name) => Subject::Principal(principal(unit, name).await?.id),
+        Holder::Group(name) => {
+            let found = unit.group_by_name(name).await?;
+            Subject::Group(found.ok_or_else(|| absent("group", name))?.id)
+        }
+    };
     let project = unit.project_by_slug(project).await?.ok_or_else(|| absent("project", project))?;
     let environment_id = match environment {
         None => None,
@@ -181,5 +245,5 @@ async fn find_grant(
             Some(found.ok_or_else(|| absent("environment", slug))?.id)
         }
     };
-    Ok(Grant { subject: Subject::Principal(principal.id), project_id: project.id, environment_id, role })
+    Ok(Grant { subject, project_id: project.id, environment_id, role })
 }

@@ -45,7 +45,7 @@ use pinhole_jobs::WakeSender;
 use pinhole_store::Store;
 use tokio::sync::watch;
 
-pub use admin::NewToken;
+pub use admin::{Holder, NewToken};
 pub use artifacts::ArtifactContent;
 pub use automations::SignedDelivery;
 pub use baselines::NewTicket;

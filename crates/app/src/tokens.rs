@@ -56,7 +56,7 @@ pub(crate) async fn insert(
 }
 
 /// Ends a token; one that has ended stays as it is.
-async fn revoke(unit: &mut Unit, token: Token) -> Result<TokenView> {
+pub(crate) async fn revoke(unit: &mut Unit, token: Token) -> Result<TokenView> {
     if unit.revoke_token(token.id).await? {
         unit.audit(None, Some(token.id.to_string()), json!({ "principal": token.principal_id })).await?;
     } else {
@@ -95,7 +95,7 @@ fn token_list(mut found: Vec<Token>, limit: Limit) -> TokenList {
     TokenList { tokens: found.into_iter().map(token_view).collect(), next_cursor }
 }
 
-fn token_view(token: Token) -> TokenView {
+pub(crate) fn token_view(token: Token) -> TokenView {
     let Token { id, principal_id, scope, created_at, expires_at, revoked_at, label, last_used_at, secret_sha256: _ } =
         token;
     TokenView { id, principal_id, label, scope, created_at, expires_at, revoked_at, last_used_at }

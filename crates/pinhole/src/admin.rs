@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use pinhole_app::Settings;
+use pinhole_app::{Holder, Settings};
 use pinhole_core::{
     ApprovalId, Disposition, Error, Name, Outcome, Permission, PrincipalClass, Reason, ReceiptId, Result, Role, Scope,
-    Slug,
+    Slug, TokenId,
 };
 use pinhole_runtime::Installation;
 
@@ -21,7 +21,11 @@ pub(crate) enum Token {
     /// Make a bearer token, and its principal when there is none; the secret is printed once. With `--ticket`, make a
     /// decision ticket instead.
     Create(Create),
-    /// Give a principal a role in a project, or in one environment of it.
+    /// List the tokens of a principal that were not revoked, newest first, at most 200.
+    List(List),
+    /// End a token now.
+    Revoke(Revoke),
+    /// Give a principal or a group a role in a project, or in one environment of it. With `--revoke`, take it away.
     Grant(Grant),
 }
 
@@ -62,14 +66,40 @@ enum Class {
     Service,
 }
 
-/// Give a principal a role.
+/// List the tokens of a principal.
 #[derive(Args)]
-pub(crate) struct Grant {
+pub(crate) struct List {
     #[command(flatten)]
     location: Location,
     /// The principal's name.
     #[arg(long, value_parser = parse::<Name>)]
     name: Name,
+}
+
+/// End a token.
+#[derive(Args)]
+pub(crate) struct Revoke {
+    #[command(flatten)]
+    location: Location,
+    /// The token's id, as `create` and `list` tell it; never its secret.
+    #[arg(long, value_parser = parse::<TokenId>)]
+    id: TokenId,
+}
+
+/// Give or take a role.
+#[derive(Args)]
+pub(crate) struct Grant {
+    #[command(flatten)]
+    location: Location,
+    /// The principal's name.
+    #[arg(long, value_parser = parse::<Name>, required_unless_present = "group", conflicts_with = "group")]
+    name: Option<Name>,
+    /// A group's name, instead of a principal's.
+    #[arg(long, value_parser = parse::<Name>)]
+    group: Option<Name>,
+    /// Take the role away instead.
+    #[arg(long)]
+    revoke: bool,
     /// The role: viewer, author, operator, reviewer, approver, publisher or owner.
     #[arg(long, value_parser = parse::<Role>)]
     role: Role,
@@ -85,6 +115,8 @@ impl Token {
     pub(crate) async fn run(self) -> Result<Exit> {
         match self {
             Self::Create(create) => create.run().await,
+            Self::List(list) => list.run().await,
+            Self::Revoke(revoke) => revoke.run().await,
             Self::Grant(grant) => grant.run().await,
         }
     }
@@ -129,11 +161,47 @@ impl Create {
     }
 }
 
-impl Grant {
+impl List {
     async fn run(self) -> Result<Exit> {
         let installation = open(&self.location).await?;
-        installation.app.grant(&self.name, &self.project, self.environment.as_ref(), self.role).await?;
-        eprintln!("{} is {} now", self.name, self.role);
+        for token in installation.app.tokens_of(&self.name).await? {
+            let scope = match &token.scope {
+                Scope::All => "all".to_owned(),
+                Scope::Only(permissions) => permissions.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+            };
+            let used = token.last_used_at.map_or_else(|| "never".to_owned(), |at| at.to_string());
+            let label = token.label.map(|label| format!(" label {label}")).unwrap_or_default();
+            say!("{} scope {scope} ends {} used {used}{label}", token.id, token.expires_at);
+        }
+        Ok(Exit::Success)
+    }
+}
+
+impl Revoke {
+    async fn run(self) -> Result<Exit> {
+        let installation = open(&self.location).await?;
+        installation.app.revoke_token(self.id).await?;
+        eprintln!("{} has ended", self.id);
+        Ok(Exit::Success)
+    }
+}
+
+impl Grant {
+    async fn run(self) -> Result<Exit> {
+        let missing = || Error::invalid("--name", "needs a principal's name, or --group");
+        let (holder, name) = match (&self.group, &self.name) {
+            (Some(group), _) => (Holder::Group(group), group),
+            (None, name) => name.as_ref().map(|name| (Holder::Principal(name), name)).ok_or_else(missing)?,
+        };
+        let installation = open(&self.location).await?;
+        let (app, environment) = (&installation.app, self.environment.as_ref());
+        if self.revoke {
+            app.take_role(holder, &self.project, environment, self.role).await?;
+            eprintln!("{name} is no longer {}", self.role);
+        } else {
+            app.give_role(holder, &self.project, environment, self.role).await?;
+            eprintln!("{name} is {} now", self.role);
+        }
         Ok(Exit::Success)
     }
 }
