@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends where its preparation fails")]
 
+mod agent;
 mod baselines;
 mod deployment;
 mod faults;

@@ -7,7 +7,7 @@ use pinhole_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who};
+use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who, bounded};
 
 /// One item of a request.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -29,6 +29,7 @@ pub struct RequestBaselineApproval {
     #[serde(default)]
     pub line: LineName,
     /// The items, over different keys.
+    #[serde(deserialize_with = "bounded::list::<1, 500, _, _>")]
     #[schemars(length(min = 1, max = 500))]
     pub items: Vec<ApprovalRequestItem>,
     /// A label for people, such as a release.
@@ -208,7 +209,7 @@ pub struct DecideApproval {
     /// Why.
     pub reason: Reason,
     /// A decision ticket over this approval, for callers with a token.
-    #[serde(default, skip_serializing)]
+    #[serde(default, skip_serializing, deserialize_with = "bounded::optional_text::<0, 200, _>")]
     #[schemars(length(max = 200))]
     pub ticket: Option<String>,
     /// The version that the caller has seen.

@@ -4,7 +4,7 @@ use pinhole_core::{AuditId, Permission, PrincipalId, ProjectId, RequestId, Slug,
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who};
+use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who, bounded};
 
 /// List what was changed, newest first.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -17,11 +17,11 @@ pub struct ListAudit {
     #[serde(default)]
     pub principal_id: Option<PrincipalId>,
     /// Only by this operation.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "bounded::optional_text::<1, 100, _>")]
     #[schemars(length(min = 1, max = 100))]
     pub operation: Option<String>,
     /// Only on the object with this id.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "bounded::optional_text::<1, 100, _>")]
     #[schemars(length(min = 1, max = 100))]
     pub object: Option<String>,
     /// Only at this instant or later.

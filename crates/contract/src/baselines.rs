@@ -7,7 +7,7 @@ use pinhole_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Idempotency, Method, Operation, Spec, Surfaces, Who};
+use crate::{Idempotency, Method, Operation, Spec, Surfaces, Who, bounded};
 
 /// Propose a registered capture as a visual baseline.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -74,6 +74,7 @@ impl Operation for CaptureVisualBaseline {
 #[serde(deny_unknown_fields)]
 pub struct ReviewVisualBaseline {
     /// 1 to 200 different receipts of one run.
+    #[serde(deserialize_with = "bounded::list::<1, 200, _, _>")]
     #[schemars(length(min = 1, max = 200))]
     pub receipts: Vec<ReceiptId>,
     /// Accept or reject.
@@ -81,7 +82,7 @@ pub struct ReviewVisualBaseline {
     /// Why.
     pub reason: Reason,
     /// A decision ticket over the run and these receipts, for callers with a token.
-    #[serde(default, skip_serializing)]
+    #[serde(default, skip_serializing, deserialize_with = "bounded::optional_text::<0, 200, _>")]
     #[schemars(length(max = 200))]
     pub ticket: Option<String>,
     /// One key for one intent.

@@ -7,12 +7,14 @@ mod approvals;
 mod audit;
 mod automations;
 mod baselines;
+mod bounded;
 mod catalog;
 mod error;
 mod grants;
 mod investigations;
 mod me;
 mod page;
+mod parse;
 mod principals;
 mod projects;
 mod publications;
@@ -51,6 +53,7 @@ pub use me::{
     CreateDecisionTicket, ListMySessions, RevokeMySession, SessionList, SessionView, TicketDecision, TicketView,
 };
 pub use page::{Cursor, Limit};
+pub use parse::parse;
 pub use principals::{
     CreateGroup, CreatePrincipal, GetGroup, GroupList, GroupSummary, GroupView, ListGroups, ListPrincipals,
     PrincipalList, PrincipalView, PutGroupMembers, UpdatePrincipal,
@@ -71,7 +74,9 @@ pub use scenarios::{
     ArchiveScenario, CreateScenario, DiagnosticView, GetScenario, ListScenarios, ListedScenarioView, ScenarioList,
     ScenarioView, SourceFormat, SubmitScenarioRevision, ValidateScenario, ValidationView,
 };
-pub use spec::{Idempotency, Method, Operation, OperationSpec, OperationView, Schemas, Spec, Surfaces, Who, specs};
+pub use spec::{
+    Idempotency, Method, Operation, OperationSpec, OperationView, Schemas, Spec, Surfaces, Who, error_schema, specs,
+};
 pub use tokens::{
     CreateMyToken, CreateServiceToken, LifetimeDays, ListMyTokens, ListServiceTokens, NewTokenView, RevokeMyToken,
     RevokeServiceToken, TokenList, TokenView,

@@ -6,7 +6,7 @@ use pinhole_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who};
+use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who, bounded};
 
 /// List the caller's own sessions, newest first.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -101,6 +101,7 @@ pub enum TicketDecision {
     /// Captures of one run.
     Review {
         /// 1 to 200 different receipts of one run.
+        #[serde(deserialize_with = "bounded::list::<1, 200, _, _>")]
         #[schemars(length(min = 1, max = 200))]
         receipts: Vec<ReceiptId>,
         /// Accept or reject.

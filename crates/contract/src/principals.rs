@@ -4,7 +4,7 @@ use pinhole_core::{GroupId, IdempotencyKey, Name, Permission, PrincipalClass, Pr
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who};
+use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who, bounded};
 
 /// A user or a service.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -239,6 +239,7 @@ pub struct PutGroupMembers {
     /// The group.
     pub group_id: GroupId,
     /// Who is in it from now on: at most 1000 different principals.
+    #[serde(deserialize_with = "bounded::list::<0, 1000, _, _>")]
     #[schemars(length(max = 1000))]
     pub members: Vec<PrincipalId>,
     /// The version that the caller has seen.

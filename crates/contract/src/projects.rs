@@ -4,7 +4,7 @@ use pinhole_core::{EnvironmentId, IdempotencyKey, Permission, ProjectId, Sha256D
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Idempotency, Method, Operation, Spec, Surfaces, Who};
+use crate::{Idempotency, Method, Operation, Spec, Surfaces, Who, bounded};
 
 /// Make a project; the caller becomes its owner.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -76,10 +76,11 @@ impl Operation for GetProject {
 #[serde(deny_unknown_fields)]
 pub struct EnvironmentDocument {
     /// Where relative URLs start: http or https, without user, password, query or fragment.
+    #[serde(deserialize_with = "bounded::text::<1, 2000, _>")]
     #[schemars(length(min = 1, max = 2000))]
     pub base_url: String,
     /// Further hosts that scenarios may navigate to, at most 50: `host` for the ports 80 and 443, or `host:port`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "bounded::texts::<50, 255, _>")]
     #[schemars(length(max = 50), inner(length(min = 1, max = 255)))]
     pub allowed_hosts: Vec<String>,
 }

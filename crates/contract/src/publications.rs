@@ -4,14 +4,18 @@ use pinhole_core::{IdempotencyKey, LineName, Permission, PublicationId, Publicat
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who};
+use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who, bounded};
 
 /// Where the caller has seen the branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ExpectedHead {
     /// At this commit; null when the branch does not exist yet.
-    Commit(#[schemars(length(min = 40, max = 64))] Option<String>),
+    Commit(
+        #[serde(deserialize_with = "bounded::optional_commit")]
+        #[schemars(regex(pattern = "^[0-9a-f]{40}$"))]
+        Option<String>,
+    ),
     /// Wherever this publication leaves it.
     After(PublicationId),
 }

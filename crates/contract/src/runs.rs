@@ -293,6 +293,7 @@ pub struct ComparisonView {
     /// how many differ in which way.
     pub account: std::collections::BTreeMap<String, u64>,
     /// Changed regions from the top, at most 200; of values, every difference with its field.
+    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub regions: Vec<serde_json::Value>,
     /// How many more regions there were.
     pub regions_omitted: u32,

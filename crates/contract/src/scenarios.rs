@@ -4,7 +4,7 @@ use pinhole_core::{Blake3Digest, IdempotencyKey, Permission, ScenarioId, Sha256D
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who};
+use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who, bounded};
 
 /// How a scenario's source is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -23,7 +23,12 @@ pub enum SourceFormat {
 pub struct ValidateScenario {
     /// The project whose author the caller is.
     pub project: Slug,
-    /// The scenario's text, at most 256 KiB.
+    /// The scenario's text in YAML or JSON, at most 256 KiB: `schema: pinhole.scenario.v1`, a `title`, and `steps`, a list
+    /// of maps with one key each. The first is `navigate: /path`; then, in any order, `click: LOCATOR`,
+    /// `fill: { into: LOCATOR, value: TEXT }`, `press: { key: Enter }`, `wait_for: CONDITION`, `assert: CONDITION` and
+    /// `capture: { name: NAME }`, which takes the picture. A LOCATOR is one of `{ css: … }`, `{ role: …, name: … }`,
+    /// `{ text: … }`, `{ label: … }`; a CONDITION such as `{ visible: LOCATOR }` or `{ url: { equals: /path } }`.
+    #[serde(deserialize_with = "bounded::text::<0, 262_144, _>")]
     #[schemars(length(max = 262_144))]
     pub source: String,
     /// How it is written.
@@ -78,7 +83,8 @@ pub struct CreateScenario {
     pub project: Slug,
     /// Its name in URLs.
     pub slug: Slug,
-    /// The scenario's text, at most 256 KiB.
+    /// The scenario's text, at most 256 KiB; `validate_scenario` says what it looks like.
+    #[serde(deserialize_with = "bounded::text::<0, 262_144, _>")]
     #[schemars(length(max = 262_144))]
     pub source: String,
     /// How it is written.
@@ -140,7 +146,8 @@ impl Operation for CreateScenario {
 pub struct SubmitScenarioRevision {
     /// The scenario.
     pub scenario_id: ScenarioId,
-    /// The scenario's text, at most 256 KiB.
+    /// The scenario's text, at most 256 KiB; `validate_scenario` says what it looks like.
+    #[serde(deserialize_with = "bounded::text::<0, 262_144, _>")]
     #[schemars(length(max = 262_144))]
     pub source: String,
     /// How it is written.

@@ -1,8 +1,11 @@
 //! What an operation is, and the one list of them.
 
-use pinhole_core::Permission;
+use pinhole_core::{Permission, Result};
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, transform::RecursiveTransform};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value, json};
+
+use crate::{ErrorBody, parse};
 
 /// An operation: the command type is its input, `Output` its success.
 pub trait Operation: DeserializeOwned + JsonSchema + Send + 'static {
@@ -92,6 +95,8 @@ pub struct OperationSpec {
     pub spec: Spec,
     /// Makes the schemas.
     pub schemas: fn() -> Schemas,
+    /// Refuses what is no command of it, as a call does before anything else.
+    pub check: fn(Value) -> Result<()>,
 }
 
 /// JSON Schemas (2020-12) of an operation.
@@ -142,22 +147,51 @@ impl From<&Spec> for OperationView {
 impl OperationSpec {
     /// The list's line for the operation whose command is `O`.
     pub const fn of<O: Operation>() -> Self {
-        Self { spec: O::SPEC, schemas: schemas::<O> }
+        Self { spec: O::SPEC, schemas: schemas::<O>, check: parse::check::<O> }
     }
 }
 
 fn schemas<O: Operation>() -> Schemas {
     let schema = |make: fn(SchemaGenerator) -> Schema, settings: SchemaSettings| make(settings.into_generator());
-    let settings = || SchemaSettings::draft2020_12().with_transform(RecursiveTransform(bound_integers));
     Schemas {
         input: schema(|generator| generator.into_root_schema_for::<O>(), settings()),
         output: schema(|generator| generator.into_root_schema_for::<O::Output>(), settings().for_serialize()),
     }
 }
 
+/// The schema of the error body.
+pub fn error_schema() -> Schema {
+    settings().for_serialize().into_generator().into_root_schema_for::<ErrorBody>()
+}
+
+fn settings() -> SchemaSettings {
+    SchemaSettings::draft2020_12()
+        .with_transform(RecursiveTransform(bound_integers))
+        .with_transform(RecursiveTransform(split_null))
+}
+
+/// Writes "this or null" as two alternatives: not every reader of schemas knows lists of types.
+fn split_null(schema: &mut Schema) {
+    let Some([Value::String(kind), Value::String(null)]) =
+        schema.get("type").and_then(Value::as_array).map(Vec::as_slice)
+    else {
+        return;
+    };
+    if null != "null" {
+        return;
+    }
+    let (kind, Some(members)) = (kind.clone(), schema.as_object_mut()) else { return };
+    let (outer, mut inner): (Map<String, Value>, Map<String, Value>) = std::mem::take(members)
+        .into_iter()
+        .partition(|(name, _)| ["title", "description", "default", "readOnly", "writeOnly"].contains(&name.as_str()));
+    inner.insert("type".into(), kind.into());
+    *members = outer;
+    members.insert("anyOf".into(), json!([inner, { "type": "null" }]));
+}
+
 /// Says in words of JSON Schema what the formats of integers mean; no validator knows those.
 fn bound_integers(schema: &mut Schema) {
-    let greatest = match schema.get("format").and_then(serde_json::Value::as_str) {
+    let greatest = match schema.get("format").and_then(Value::as_str) {
         Some("uint8") => u64::from(u8::MAX),
         Some("uint16") => u64::from(u16::MAX),
         Some("uint32") => u64::from(u32::MAX),

@@ -6,7 +6,7 @@ use pinhole_core::{IdempotencyKey, Name, Permission, PrincipalId, Scope, Timesta
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who};
+use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who, bounded};
 
 /// How long a token lasts in days, 1 to 365; 90 when left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -132,6 +132,7 @@ pub struct CreateMyToken {
     pub label: Option<Name>,
     /// What it may be used for: permissions that the caller has somewhere, or `all`, which is whatever the caller may at
     /// the time of each call.
+    #[serde(deserialize_with = "bounded::scope")]
     pub scope: Scope,
     /// Days until it ends.
     #[serde(default)]
@@ -216,6 +217,7 @@ pub struct CreateServiceToken {
     #[serde(default)]
     pub label: Option<Name>,
     /// What it may be used for; the service's grants come on top.
+    #[serde(deserialize_with = "bounded::scope")]
     pub scope: Scope,
     /// Days until it ends.
     #[serde(default)]

@@ -4,6 +4,7 @@ use std::{fs, path::PathBuf};
 
 use clap::Args;
 use pinhole_core::{Error, Result};
+use pinhole_server::ContractFile;
 
 use crate::exit::Exit;
 
@@ -17,7 +18,8 @@ pub(crate) struct Contract {
 
 impl Contract {
     pub(crate) fn run(&self) -> Result<Exit> {
-        for file in pinhole_server::contract_files() {
+        let scenario = ContractFile::json("scenario.schema.json", pinhole_scenario::json_schema());
+        for file in pinhole_server::contract_files().into_iter().chain([scenario]) {
             let path = self.out.join(&file.path);
             let cannot = |error| Error::invalid("--out", format!("cannot write {}", path.display())).with_source(error);
             if let Some(directory) = path.parent() {

@@ -10,7 +10,7 @@ mod harness;
 mod phases;
 mod queued;
 mod report;
-mod server;
+pub(crate) mod server;
 mod setup;
 
 use std::path::PathBuf;

@@ -7,6 +7,7 @@
 
 mod bench;
 mod codegen;
+mod conformance;
 mod demo;
 mod packages;
 mod step;
@@ -35,6 +36,8 @@ enum Command {
     Bench(bench::Bench),
     /// Writes OpenAPI, JSON Schemas and the tool catalog to docs/contract.
     Codegen(codegen::Codegen),
+    /// Tries clients of MCP that are not ours on the real server.
+    Conformance(conformance::Conformance),
     /// Builds Pinhole and plays its whole story on this machine.
     Demo(demo::Demo),
     /// Everything that continuous integration checks: format, rules, lints and tests.
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Bench(bench) => bench.run(),
         Command::Codegen(codegen) => codegen.run(),
+        Command::Conformance(conformance) => conformance.run(),
         Command::Demo(demo) => demo.run(),
         Command::Test(test) => test.run(),
         Command::Tidy => tidy::run(),

@@ -19,6 +19,16 @@ pub(crate) const TEST: &[Need] = &[
     Need("postgresql-doc", &["postgresql-doc-15", "postgresql-doc-16", "postgresql-doc-17", "python3-doc"]),
 ];
 
+/// What the clients of others need besides: Node.js to install them with, and Python with its environments.
+const CONFORMANCE: &[Need] = &[Need("npm", &[]), Need("python3-venv", &[])];
+
+/// The same for this machine: Node.js that does not come from Debian brings npm along, and no package of that name.
+pub(crate) fn conformance() -> impl Iterator<Item = &'static Need> {
+    let mut npm = Command::new("npm");
+    let has_npm = npm.arg("--version").output().is_ok_and(|output| output.status.success());
+    CONFORMANCE.iter().filter(move |Need(name, _)| *name != "npm" || !has_npm)
+}
+
 /// A Debian package, and others that do as well.
 pub(crate) struct Need(&'static str, &'static [&'static str]);
 

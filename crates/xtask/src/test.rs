@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 
-use crate::{Outcome, codegen, packages, step, tidy, workspace};
+use crate::{Outcome, codegen, conformance, packages, step, tidy, workspace};
 
 #[derive(Args)]
 pub(crate) struct Test {
@@ -20,7 +20,10 @@ pub(crate) struct Test {
 
 impl Test {
     pub(crate) fn run(self) -> Outcome {
-        packages::ensure(&packages::DEMO.iter().chain(packages::TEST).collect::<Vec<_>>(), self.install)?;
+        packages::ensure(
+            &packages::DEMO.iter().chain(packages::TEST).chain(packages::conformance()).collect::<Vec<_>>(),
+            self.install,
+        )?;
         step::run("format", workspace::cargo().args(["fmt", "--all", "--check"]))?;
         step::step("tidy", tidy::run)?;
         let lints = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];
@@ -31,7 +34,7 @@ impl Test {
         for (title, arguments) in runs(has_nextest()) {
             step::run(title, self.environment(workspace::cargo().args(*arguments)))?;
         }
-        Ok(())
+        conformance::check()
     }
 
     fn environment<'a>(&self, command: &'a mut Command) -> &'a mut Command {

@@ -17,19 +17,22 @@ pub struct ContractFile {
 /// Every file of the contract, in a stable order.
 pub fn contract_files() -> Vec<ContractFile> {
     let mut files = vec![
-        file("openapi.json".into(), openapi::document()),
-        file("tool-contracts.schema.json".into(), tools::document()),
+        ContractFile::json("openapi.json", openapi::document()),
+        ContractFile::json("tool-contracts.schema.json", tools::document()),
     ];
     for operation in specs() {
         let (name, schemas) = (operation.spec.name, (operation.schemas)());
-        files.push(file(format!("schemas/{name}.input.json"), schemas.input.to_value()));
-        files.push(file(format!("schemas/{name}.output.json"), schemas.output.to_value()));
+        files.push(ContractFile::json(&format!("schemas/{name}.input.json"), schemas.input.to_value()));
+        files.push(ContractFile::json(&format!("schemas/{name}.output.json"), schemas.output.to_value()));
     }
     files
 }
 
-fn file(path: String, document: Value) -> ContractFile {
-    ContractFile { path, bytes: json_bytes(document) }
+impl ContractFile {
+    /// A file with `document` in it.
+    pub fn json(path: &str, document: Value) -> Self {
+        Self { path: path.to_owned(), bytes: json_bytes(document) }
+    }
 }
 
 /// `document` as indented JSON with sorted names: the order of an object's members in memory depends on how the program

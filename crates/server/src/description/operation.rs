@@ -21,7 +21,9 @@ pub(super) const fn method_of(method: Method) -> &'static str {
 /// Describes `operation`; its definitions go to `definitions`.
 pub(super) fn describe(operation: &OperationSpec, definitions: &mut Definitions) -> Value {
     let (spec, schemas) = (&operation.spec, (operation.schemas)());
-    let output = definitions.adopt(spec.name, Direction::Output, schemas.output.to_value());
+    let output = schemas.output.to_value();
+    let waits = can_wait(&output);
+    let output = definitions.adopt(spec.name, Direction::Output, output);
     let mut input = Input::of(definitions.adopt(spec.name, Direction::Input, schemas.input.to_value()));
     let mut parameters: Vec<Value> = in_path(spec.path).map(|name| input.parameter(name, "path")).collect();
     parameters.extend(input.header("idempotency_key", "Idempotency-Key", idempotency_key));
@@ -36,7 +38,7 @@ pub(super) fn describe(operation: &OperationSpec, definitions: &mut Definitions)
         "summary": spec.summary,
         "tags": [spec.path.split('/').nth(1).unwrap_or_default()],
         "parameters": parameters,
-        "responses": responses(spec, output, has_body),
+        "responses": responses(spec, output, has_body, waits),
         "x-permission": spec.permission,
         "x-principal-class": spec.who,
         "x-idempotency-class": spec.idempotency,
@@ -55,11 +57,17 @@ fn in_path(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
 }
 
-fn responses(spec: &Spec, output: Value, has_body: bool) -> Value {
+/// Whether the operation may have to wait for an approval: then its success says that it did not.
+fn can_wait(output: &Value) -> bool {
+    let outcome = &output["properties"]["outcome"];
+    let target = outcome["$ref"].as_str().and_then(|target| output.pointer(target.trim_start_matches('#')));
+    target.unwrap_or(outcome).to_string().contains("\"completed\"")
+}
+
+fn responses(spec: &Spec, output: Value, has_body: bool, waits: bool) -> Value {
     let mut responses = refused(has_body);
     let keyed = matches!(spec.idempotency, Idempotency::Keyed | Idempotency::KeyedCas);
-    // Who can be gated says in its success that it was not.
-    if output["properties"].get("outcome").is_some() {
+    if waits {
         let pending = json!({
             "type": "object",
             "properties": { "outcome": { "const": "approval_required" }, "approval": { "type": "object" } },
@@ -190,7 +198,10 @@ mod tests {
     #[test]
     fn only_what_can_wait_for_an_approval_has_202() {
         let spec = &pinhole_contract::specs()[0].spec;
-        assert!(responses(spec, json!({ "properties": {} }), false).get("202").is_none());
-        assert!(responses(spec, json!({ "properties": { "outcome": {} } }), false).get("202").is_some());
+        assert!(responses(spec, json!({}), false, false).get("202").is_none());
+        assert!(responses(spec, json!({}), false, true).get("202").is_some());
+        assert!(!can_wait(&json!({ "properties": { "outcome": { "const": "materialized" } } })));
+        assert!(can_wait(&json!({ "properties": { "outcome": { "$ref": "#/$defs/O" } },
+            "$defs": { "O": { "const": "completed" } } })));
     }
 }

@@ -1,9 +1,8 @@
 //! The answers that all operations have in common: success with a request id, and every refusal of the contract as a
 //! problem document.
 
-use pinhole_contract::ErrorBody;
+use pinhole_contract::error_schema;
 use pinhole_core::Code;
-use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::definitions::{Definitions, Direction};
@@ -31,10 +30,8 @@ const REFUSALS: &[(&str, u16, Code, &str)] = &[
 
 /// The components for all refusals, and the definition of the problem document.
 pub(super) fn refusals(definitions: &mut Definitions) -> Value {
-    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let body = generator.into_root_schema_for::<ErrorBody>().to_value();
-    let own = json!({ "$ref": "#/$defs/Problem", "$defs": { "Problem": problem(&body) } });
-    let mut own = own;
+    let body = error_schema().to_value();
+    let mut own = json!({ "$ref": "#/$defs/Problem", "$defs": { "Problem": problem(&body) } });
     if let (Some(Value::Object(more)), Some(all)) = (body.get("$defs"), own["$defs"].as_object_mut()) {
         all.extend(more.clone());
     }

@@ -17,9 +17,9 @@ use serde_json::Value;
 use super::tools::{entry, tools};
 use crate::http::{invoke, report};
 
-/// Methods that this server has. A message of such a method that the library takes for one of an unknown method has
+/// Methods that this server has in every revision. A message of such a method that the library takes for one of an unknown method has
 /// parameters that do not fit it.
-const METHODS: &[&str] = &["initialize", "server/discover", "ping", "tools/list", "tools/call"];
+const METHODS: &[&str] = &["server/discover", "tools/list", "tools/call"];
 
 /// The server side of one MCP request.
 pub(super) struct Tools {

@@ -3,9 +3,8 @@
 use std::sync::{Arc, LazyLock};
 
 use pinhole_app::{Entry, operations};
-use pinhole_contract::{ErrorBody, Idempotency, OperationSpec, Spec, Surfaces, specs};
+use pinhole_contract::{Idempotency, OperationSpec, Spec, Surfaces, error_schema, specs};
 use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations};
-use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 /// Every tool, in the contract's order.
@@ -53,7 +52,7 @@ fn meta(spec: &Spec) -> MetaObject {
 
 /// The schema of every answer: success, approval required, or an error. Clients check results with `isError` too.
 fn output_schema(mut success: JsonObject) -> JsonObject {
-    let mut error = error_schema();
+    let mut error = object(error_schema().to_value());
     let mut definitions = definitions_of(&mut success);
     definitions.append(&mut definitions_of(&mut error));
     let pending = json!({
@@ -65,11 +64,6 @@ fn output_schema(mut success: JsonObject) -> JsonObject {
         "required": ["outcome", "approval"],
     });
     object(json!({ "type": "object", "anyOf": [success, pending, error], "$defs": definitions }))
-}
-
-fn error_schema() -> JsonObject {
-    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    object(generator.into_root_schema_for::<ErrorBody>().to_value())
 }
 
 /// Takes the definitions out of a root schema, which becomes a part of another.
@@ -123,7 +117,7 @@ mod tests {
 
     #[test]
     fn definitions_of_success_and_error_do_not_contradict() {
-        let errors = definitions_of(&mut error_schema());
+        let errors = definitions_of(&mut object(error_schema().to_value()));
         for operation in specs() {
             let success = definitions_of(&mut object((operation.schemas)().output.to_value()));
             for (name, definition) in &errors {

@@ -20,14 +20,14 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// A running server; it is ended when dropped.
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
     base: String,
 }
 
 impl Server {
     /// Starts `pinhole` on the data directory `work/data` with that many browsers.
-    pub(super) fn start(pinhole: &Path, work: &Path, lanes: u32) -> Outcome<Self> {
+    pub(crate) fn start(pinhole: &Path, work: &Path, lanes: u32) -> Outcome<Self> {
         let failed = |what: &str, error: std::io::Error| format!("{what} in {}: {error}", work.display());
         let config = work.join(format!("lanes-{lanes}.toml"));
         std::fs::write(&config, format!("[capture]\nlanes = {lanes}\n")).map_err(|e| failed("no configuration", e))?;
@@ -45,7 +45,7 @@ impl Server {
     }
 
     /// Where it is.
-    pub(super) fn base(&self) -> &str {
+    pub(crate) fn base(&self) -> &str {
         &self.base
     }
 

@@ -1,0 +1,48 @@
+//! Schema and parser of every operation agree: what its input schema lets through is a command, and nothing else is.
+//!
+//! Values are made from the schemas, then spoilt at one place. Formats are left to the parser: a schema only names them.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends where its preparation fails")]
+
+mod generator;
+
+use generator::Generator;
+use pinhole_contract::{OperationSpec, specs};
+use proptest::{prelude::any, test_runner::TestRunner};
+use serde_json::Value;
+
+/// Values for each operation.
+const CASES: u32 = 200;
+
+#[test]
+fn what_the_schema_lets_through_is_what_the_parser_takes() {
+    let cases = if std::env::var_os("PINHOLE_FULL").is_some() { CASES * 20 } else { CASES };
+    for operation in specs() {
+        check(operation, cases);
+    }
+}
+
+fn check(operation: &OperationSpec, cases: u32) {
+    let (name, schema) = (operation.spec.name, (operation.schemas)().input.to_value());
+    let validator = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
+    let agree = |value: &Value| {
+        let said = validator.validate(value).map_err(|error| error.to_string());
+        let done = (operation.check)(value.clone()).map_err(|error| error.to_string());
+        assert_eq!(said.is_ok(), done.is_ok(), "{name}: schema {said:?}, parser {done:?}:\n{value:#}");
+        said.is_ok()
+    };
+    let (mut good, mut bad) = (0, 0);
+    let mut runner = TestRunner::new(proptest::test_runner::Config::with_cases(cases));
+    let counted = std::cell::RefCell::new((&mut good, &mut bad));
+    let outcome = runner.run(&any::<u64>(), |seed| {
+        let mut generator = Generator::new(&schema, seed);
+        let value = generator.value();
+        let (good, bad) = &mut *counted.borrow_mut();
+        **good += u32::from(agree(&value));
+        **bad += u32::from(!agree(&generator.spoilt(value)));
+        Ok(())
+    });
+    outcome.unwrap_or_else(|error| panic!("{error}"));
+    assert!(good * 2 > cases, "{name}: the generator makes too few commands: {good} of {cases}");
+    assert!(bad * 5 > cases, "{name}: too few values are spoilt: {bad} of {cases}");
+}
