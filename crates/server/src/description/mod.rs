@@ -9,6 +9,7 @@ mod openapi;
 mod operation;
 mod outside;
 mod responses;
+mod session;
 mod tools;
 
 use std::sync::LazyLock;

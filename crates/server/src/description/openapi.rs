@@ -56,7 +56,7 @@ pub(super) fn document() -> Value {
                     "type": "apiKey",
                     "in": "cookie",
                     "name": COOKIE,
-                    "description": "The cookie of a browser session, for requests from the server's own pages.",
+                    "description": "The cookie of a browser session, for requests from the server's own pages. Requests that change something carry the session's token in X-CSRF-Token too.",
                 },
             },
         },

@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::responses::{headers, put, reference, succeeded};
+use super::{
+    responses::{headers, put, reference, succeeded},
+    session,
+};
 
 /// A route that is no operation.
 pub(super) struct Route {
@@ -52,6 +55,7 @@ pub(super) fn routes() -> Vec<Route> {
     ready["responses"]["503"] = succeeded("It cannot; the checks say why.", json!({ "type": "object" }));
     routes.push(Route { path: "/readyz", method: "get", described: ready });
     routes.push(hook());
+    routes.extend(session::routes());
     routes
 }
 
