@@ -63,6 +63,7 @@ pub(crate) fn settings(node: &Node, config: &Config) -> Result<ServerSettings> {
     Ok(ServerSettings {
         public_url: config.public_url.clone(),
         behind_proxy: config.behind_proxy,
+        oidc: config.oidc.as_ref().map(|oidc| sign_in::provider(config, oidc)).transpose()?,
         jwks: node.installation.public_keys.to_bytes()?.into(),
         ..ServerSettings::default()
     })

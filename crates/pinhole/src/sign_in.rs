@@ -6,9 +6,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use pinhole_app::{App, Settings};
+use pinhole_app::{App, IdentityPolicy, Settings};
 use pinhole_core::{Error, Name, PrincipalClass, Result};
-use pinhole_runtime::{Config, DataDir, Installation, write_private};
+use pinhole_runtime::{Config, DataDir, Installation, OidcConfig, write_private};
+use pinhole_server::{OidcSettings, Provider, ProviderConfig};
 use url::Url;
 
 use crate::{
@@ -19,6 +20,9 @@ use crate::{
 
 /// The user whom a fresh installation gets.
 const FIRST_ADMIN: &str = "admin";
+
+/// The largest file of a client secret, in bytes.
+const MAX_SECRET_BYTES: u64 = 16 * 1024;
 
 /// Let people sign in, on the server's own machine.
 #[derive(Subcommand)]
@@ -123,4 +127,23 @@ pub(crate) async fn first_admin(app: &App, data: &DataDir, config: &Config) -> R
 /// The address of a sign-in link.
 pub(crate) fn address(config: &Config, secret: &str) -> Result<Url> {
     config.base_url()?.join(&format!("/sign-in/link/{secret}")).map_err(Error::internal)
+}
+
+/// The provider of identities that the configuration names.
+pub(crate) fn provider(config: &Config, oidc: &OidcConfig) -> Result<OidcSettings> {
+    let secret = oidc.client_secret_file.as_deref().map(|path| {
+        let bytes = crate::file::read(path, MAX_SECRET_BYTES)?;
+        let text = String::from_utf8(bytes).map_err(|_| Error::invalid(path.display().to_string(), "is not text"))?;
+        Ok::<_, Error>(text.trim().to_owned())
+    });
+    let provider = Provider::new(ProviderConfig {
+        issuer: oidc.issuer.clone(),
+        client_id: oidc.client_id.clone(),
+        client_secret: secret.transpose()?,
+        scopes: oidc.scopes.clone(),
+        group_claim: oidc.group_claim.clone(),
+        redirect_url: config.base_url()?.join("/api/v1/session/oidc/callback").map_err(Error::internal)?,
+    })?;
+    let policy = IdentityPolicy { create_users: oidc.create_users, groups: oidc.groups.clone() };
+    Ok(OidcSettings { provider, policy })
 }

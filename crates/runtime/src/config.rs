@@ -1,13 +1,14 @@
 //! The configuration: one TOML file, then environment variables, then the command line. Every mistake is told at once.
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     io::Read as _,
     net::SocketAddr,
     path::{Path, PathBuf},
 };
 
-use pinhole_core::{Error, Result, Slug};
+use pinhole_core::{Error, Name, Result, Slug};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -31,6 +32,8 @@ pub struct Config {
     /// Whether a proxy in front of `serve` appends the address of each caller to `X-Forwarded-For`. Limits that count by
     /// address take its word for it; without it, everybody behind a proxy is one address.
     pub behind_proxy: bool,
+    /// A provider of identities that people sign in at, beside name and password.
+    pub oidc: Option<OidcConfig>,
     /// The capture workers.
     pub capture: CaptureSettings,
     /// The browser.
@@ -61,6 +64,33 @@ pub struct BrowserSettings {
     pub allow_no_sandbox: bool,
 }
 
+/// A provider of identities (OpenID Connect).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OidcConfig {
+    /// Its issuer, exactly as its identity tokens name it; also where discovery begins.
+    pub issuer: String,
+    /// Our id there. The provider sends people back to `/api/v1/session/oidc/callback` below the public URL.
+    pub client_id: String,
+    /// A file with our secret there; a public client has none.
+    pub client_secret_file: Option<PathBuf>,
+    /// Scopes beside `openid`.
+    #[serde(default = "profile")]
+    pub scopes: Vec<String>,
+    /// The claim that lists a person's groups, in the identity token or from the userinfo endpoint.
+    pub group_claim: Option<String>,
+    /// Values of that claim, and the groups whose membership follows them at each sign-in.
+    #[serde(default)]
+    pub groups: BTreeMap<String, Name>,
+    /// Whether somebody unknown becomes a new user, without any grant.
+    #[serde(default)]
+    pub create_users: bool,
+}
+
+fn profile() -> Vec<String> {
+    vec!["profile".into()]
+}
+
 /// A Git remote.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -81,6 +111,7 @@ impl Default for Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 8087)),
             public_url: None,
             behind_proxy: false,
+            oidc: None,
             capture: CaptureSettings::default(),
             browser: BrowserSettings::default(),
             remotes: Vec::new(),
@@ -165,6 +196,15 @@ impl Config {
         if self.capture.processes > 16 || !(1..=16).contains(&self.capture.lanes) {
             mistakes.push("capture: expected 0 to 16 processes and 1 to 16 lanes".into());
         }
+        if let Some(oidc) = &self.oidc {
+            let local = |url: &Url| matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+            if !Url::parse(&oidc.issuer).is_ok_and(|url| url.scheme() == "https" || local(&url)) {
+                mistakes.push("oidc.issuer: expected https://".into());
+            }
+            if !oidc.groups.is_empty() && oidc.group_claim.is_none() {
+                mistakes.push("oidc.groups: needs group_claim".into());
+            }
+        }
         for remote in &self.remotes {
             if remote.branches.is_empty() {
                 mistakes.push(format!("remotes: {} names no branch that may be published to", remote.slug));
@@ -186,11 +226,11 @@ mod tests {
     #[test]
     fn every_mistake_is_told() {
         let config: Config = toml::from_str(
-            "listen = '0.0.0.0:80'\n[capture]\nlanes = 0\n[[remotes]]\nslug = 'x'\nurl = '/x'\nbranches = []",
+            "listen = '0.0.0.0:80'\n[oidc]\nissuer = 'http://id.example'\nclient_id = 'x'\n[oidc.groups]\na = 'b'\n[capture]\nlanes = 0\n[[remotes]]\nslug = 'x'\nurl = '/x'\nbranches = []",
         )
         .unwrap();
         let error = config.check().unwrap_err();
-        for part in ["loopback", "lanes", "branch"] {
+        for part in ["loopback", "lanes", "branch", "https", "group_claim"] {
             assert!(error.message().contains(part), "{error}");
         }
         assert!(Config::default().check().is_ok());

@@ -16,10 +16,11 @@ use std::{num::NonZeroU32, sync::Arc};
 
 use axum::{Router, extract::DefaultBodyLimit, middleware};
 use bytes::Bytes;
-use pinhole_app::App;
+use pinhole_app::{App, IdentityPolicy};
 use url::Url;
 
 pub use description::{ContractFile, contract_files};
+pub use pinhole_oidc::{Provider, ProviderConfig};
 pub use serve::serve;
 
 use http::{Context, Hosts, Rates};
@@ -40,8 +41,19 @@ pub struct ServerSettings {
     pub behind_proxy: bool,
     /// How often one may call.
     pub limits: RateLimits,
+    /// Where people can sign in beside name and password.
+    pub oidc: Option<OidcSettings>,
     /// The public halves of the statement keys (an RFC 7517 key set), published for everybody.
     pub jwks: Bytes,
+}
+
+/// A provider of identities, and what its word is worth.
+#[derive(Clone, Debug)]
+pub struct OidcSettings {
+    /// The provider; it sends people back to `/api/v1/session/oidc/callback`.
+    pub provider: Provider,
+    /// Whom it lets in, and into which groups.
+    pub policy: IdentityPolicy,
 }
 
 /// How often one may call. The buckets are of this process and start full.
@@ -78,7 +90,7 @@ impl ServerSettings {
 
     /// Whether people can sign in at a provider of identities.
     fn has_provider(&self) -> bool {
-        false
+        self.oidc.is_some()
     }
 }
 
@@ -91,6 +103,7 @@ impl Default for ServerSettings {
             authorization_servers: Vec::new(),
             behind_proxy: false,
             limits: RateLimits::default(),
+            oidc: None,
             jwks: Bytes::from_static(br#"{"keys":[]}"#),
         }
     }

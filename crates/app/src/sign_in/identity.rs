@@ -4,7 +4,9 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use pinhole_core::{Actor, Error, GroupId, Name, PrincipalClass, PrincipalId, Result, SessionId, Sha256Digest};
+use pinhole_core::{
+    Actor, Error, GroupId, Name, PrincipalClass, PrincipalId, Result, SessionId, Sha256Digest, Timestamp,
+};
 use pinhole_store::{Group, OidcFlow, Principal};
 use serde_json::json;
 
@@ -42,6 +44,8 @@ pub struct OpenFlow {
     pub session: Option<SessionId>,
     /// The local path to go on to.
     pub return_to: String,
+    /// When it was begun.
+    pub begun_at: Timestamp,
 }
 
 /// Who a provider proved somebody to be.
@@ -113,8 +117,8 @@ impl App {
                     return Err(unknown());
                 }
                 unit.unaudited();
-                let OidcFlow { nonce, verifier, session_id, return_to, .. } = flow;
-                Ok(OpenFlow { nonce, verifier, session: session_id, return_to })
+                let OidcFlow { nonce, verifier, session_id, return_to, created_at, .. } = flow;
+                Ok(OpenFlow { nonce, verifier, session: session_id, return_to, begun_at: created_at })
             })
         })
         .await

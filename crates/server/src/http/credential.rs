@@ -41,6 +41,12 @@ pub(crate) fn session_secret(headers: &HeaderMap) -> Option<&str> {
     }
 }
 
+/// The only value of a cookie of ours; another name than that of the session's.
+pub(crate) fn cookie_value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let mut values = cookies(headers).filter(|(given, _)| *given == name).map(|(_, value)| value);
+    values.next().filter(|value| is_token(value) && values.next().is_none())
+}
+
 /// Whether `text` could be a token at all (RFC 6750 `b64token`).
 pub(super) fn is_token(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);

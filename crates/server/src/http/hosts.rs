@@ -57,7 +57,7 @@ pub(super) fn is_cross_site(headers: &HeaderMap) -> bool {
 }
 
 /// Whether somebody follows a link to a page of ours: the address bar will show it, and nobody else sees the answer.
-pub(super) fn is_navigation(headers: &HeaderMap) -> bool {
+pub(crate) fn is_navigation(headers: &HeaderMap) -> bool {
     text(headers, "sec-fetch-mode") == Some("navigate") && text(headers, "sec-fetch-dest") == Some("document")
 }
 

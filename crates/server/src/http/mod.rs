@@ -24,15 +24,15 @@ pub(crate) use authenticate::{
 };
 pub(crate) use body::{limit_body, limit_form, limit_hook};
 pub(crate) use boundary::boundary;
-pub(crate) use credential::{COOKIE, session_secret};
+pub(crate) use credential::{COOKIE, cookie_value, session_secret};
 pub(crate) use form::{Form, local_path};
-pub(crate) use hosts::{Hosts, is_from_nowhere_else};
+pub(crate) use hosts::{Hosts, is_from_nowhere_else, is_navigation};
 pub(crate) use invoke::invoke;
 pub(crate) use json::{object, without_repeated_names};
 pub(crate) use problem::{Refused, report, unknown_method, unknown_path};
 
 pub(crate) use rate::{Peer, Rates, address_of};
-pub(crate) use session_cookie::{clear_cookie, session_cookie};
+pub(crate) use session_cookie::{FLOW_COOKIE, clear_cookie, flow_cookie, session_cookie};
 
 use crate::ServerSettings;
 

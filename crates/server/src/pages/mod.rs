@@ -6,6 +6,7 @@
 mod document;
 mod html;
 mod link;
+mod oidc;
 mod parts;
 mod run;
 mod session;
@@ -32,6 +33,8 @@ pub(crate) fn routes(context: &Context) -> Router<Context> {
         .route("/", get(front))
         .route("/sign-in", get(session::sign_in_page).post(session::sign_in))
         .route("/sign-in/link/{secret}", get(link::page).post(link::choose))
+        .route("/api/v1/session/oidc", get(oidc::start))
+        .route("/api/v1/session/oidc/callback", get(oidc::callback))
         .route("/sign-out", post(session::sign_out))
         .route("/re-authenticate", get(session::again_page).post(session::again))
         .route(document::STYLE_PATH, get(style))

@@ -14,6 +14,7 @@ const LIBRARIES: &[Library] = &[
     Library { prefix: "chromiumoxide", users: &["pinhole-browser"] },
     Library { prefix: "git2", users: &["pinhole-gitcat"] },
     Library { prefix: "object_store", users: &["pinhole-blobs"] },
+    Library { prefix: "openidconnect", users: &["pinhole-oidc"] },
     Library { prefix: "rmcp", users: &["pinhole-server"] },
     Library { prefix: "sqlx", users: &["pinhole-jobs", "pinhole-store"] },
 ];
