@@ -12,4 +12,5 @@ mod parity;
 mod rest;
 mod runs;
 mod serve;
+mod sign_in;
 mod world;
