@@ -50,8 +50,7 @@ pub struct WebhookView {
     pub id: WebhookId,
     /// Where senders deliver, on this server.
     pub path: String,
-    /// What deliveries are signed with, as Standard Webhooks write it. Shown once: when it was made, here.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// What deliveries are signed with, as Standard Webhooks write it. Shown once: when it was made, here; else null.
     pub secret: Option<String>,
     /// Until when the secret before is still taken.
     #[serde(skip_serializing_if = "Option::is_none")]

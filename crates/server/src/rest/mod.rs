@@ -18,7 +18,7 @@ use axum::{
     routing::{get, post},
 };
 
-use crate::http::{Context, limit_body, limit_hook, require_bearer, require_bearer_or_cookie};
+use crate::http::{Context, limit_body, limit_hook, require_bearer_or_cookie};
 
 /// Every REST route.
 pub(crate) fn routes(context: &Context) -> Router<Context> {

@@ -1,5 +1,6 @@
 //! The one list of cases: for each operation a function that makes a fresh valid target and names the input for it.
 
+mod automations;
 mod baselines;
 mod identity;
 mod projects;
@@ -85,7 +86,8 @@ use declare;
 /// # Panics
 /// When an operation has no case or two.
 pub(crate) fn cases() -> Vec<Case> {
-    let cases: Vec<Case> = [identity::CASES, projects::CASES, runs::CASES, baselines::CASES].concat();
+    let cases: Vec<Case> =
+        [identity::CASES, projects::CASES, runs::CASES, baselines::CASES, automations::CASES].concat();
     let names: BTreeSet<_> = cases.iter().map(|case| case.operation).collect();
     assert_eq!(names.len(), cases.len(), "an operation has two cases");
     let missing: Vec<_> = specs().iter().map(|o| o.spec.name).filter(|name| !names.contains(name)).collect();
