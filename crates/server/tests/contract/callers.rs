@@ -180,7 +180,7 @@ pub(crate) async fn session(ground: &Ground, who: &str) -> Credential {
 }
 
 /// The id of a call that no boundary gave one.
-pub(crate) fn request() -> RequestId {
+fn request() -> RequestId {
     "req_00000000000000000000000000000000".parse().unwrap()
 }
 

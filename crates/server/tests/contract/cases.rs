@@ -12,7 +12,11 @@ use pinhole_contract::{Idempotency, Spec, specs};
 use pinhole_core::{Permission, ReceiptId};
 use serde_json::{Value, from_value};
 
-use crate::{callers::Caller, doors::spec_of, ground::Ground};
+use crate::{
+    callers::{Caller, Expect},
+    doors::spec_of,
+    ground::Ground,
+};
 
 type Input = for<'a> fn(&'a Ground, &'a Caller) -> Pin<Box<dyn Future<Output = Value> + Send + 'a>>;
 
@@ -28,13 +32,26 @@ impl Case {
         &spec_of(self.operation).spec
     }
 
-    /// The declaration with the permission that the case's own object asks for, where the operation's varies by object.
+    /// The declaration with what the case's own object asks for, where the table's line cannot say it.
     pub(crate) fn needs(&self) -> Spec {
         let permission = match self.operation {
+            // A ticket is for whoever might decide.
             "create_decision_ticket" => Some(Permission::ApprovalDecide),
+            // A list of nothing is no refusal.
+            "list_projects" => None,
             _ => self.spec().permission,
         };
         Spec { permission, ..*self.spec() }
+    }
+
+    /// What a caller may expect.
+    pub(crate) fn expects(&self, caller: &Caller) -> Expect {
+        caller.expects(&self.needs())
+    }
+
+    /// Whether people have another operation for the same.
+    pub(crate) fn is_for_services(&self) -> bool {
+        self.operation == "dispatch_ci"
     }
 
     /// An input that succeeds when the caller may call it: everything that it needs is made first, with a fresh key. No

@@ -20,7 +20,7 @@ async fn the_permission_table_holds_for_every_operation_and_principal() {
         // Whoever is refused leaves the target as it was, so that one serves all of them.
         let unused = case.input(&ground, &callers[0]).await;
         for caller in &callers {
-            let expected = caller.expects(&case.needs());
+            let expected = case.expects(caller);
             for door in caller.doors(case.spec()) {
                 let input = match expected {
                     Expect::Allowed => case.input(&ground, caller).await,

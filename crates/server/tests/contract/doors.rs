@@ -1,20 +1,17 @@
 //! One operation through each door: the object that a case names, as a REST request, as a tool call of either era of
-//! MCP, or from a browser session.
+//! MCP. A session calls REST with its cookie.
 
 use axum::{
     body::Body,
     http::{HeaderMap, Request},
 };
-use pinhole_app::operations;
-use pinhole_contract::{ErrorBody, Method, OperationSpec, Spec, Surfaces, specs, status_of};
+use pinhole_app::csrf_token;
+use pinhole_contract::{Method, OperationSpec, Spec, Surfaces, specs};
 use serde_json::{Map, Value, json};
 use tower::ServiceExt;
 use url::form_urlencoded;
 
-use crate::{
-    callers::{Credential, request},
-    ground::Ground,
-};
+use crate::{callers::Credential, ground::Ground};
 
 const INITIALIZED: &str = "2025-11-25";
 const STATELESS: &str = "2026-07-28";
@@ -61,29 +58,10 @@ pub(crate) fn spec_of(operation: &str) -> &'static OperationSpec {
 impl Ground {
     /// Calls an operation through a door.
     pub(crate) async fn through(&self, door: Door, operation: &str, credential: &Credential, input: &Value) -> Answer {
-        if let Credential::Session(secret) = credential {
-            return self.in_session(operation, secret, input).await;
-        }
         match door {
             Door::Rest => self.rest(&spec_of(operation).spec, credential, input).await,
             Door::Initialized => self.tool(INITIALIZED, operation, credential, input).await,
             Door::Stateless => self.tool(STATELESS, operation, credential, input).await,
-        }
-    }
-
-    async fn in_session(&self, operation: &str, secret: &str, input: &Value) -> Answer {
-        let id = request();
-        let Value::Object(input) = input.clone() else { panic!("{input}") };
-        let outcome = match self.app().authenticate_session(secret, id).await {
-            Ok(actor) => operations()[operation].call(self.app(), &actor, input).await,
-            Err(error) => Err(error),
-        };
-        match outcome {
-            Ok(reply) => Answer::new(200, reply.body, HeaderMap::new()),
-            Err(error) => {
-                let body = serde_json::to_value(ErrorBody::new(&error, id)).unwrap();
-                Answer::new(status_of(&error), body, HeaderMap::new())
-            }
         }
     }
 
@@ -144,8 +122,16 @@ impl Ground {
 
     /// Sends a request with the credential, whatever it asks for.
     pub(crate) async fn send(&self, credential: &Credential, mut request: Request<Body>) -> Answer {
-        if let Credential::Bearer(token) = credential {
-            request.headers_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
+        let mut set =
+            |name: &'static str, value: String| drop(request.headers_mut().insert(name, value.parse().unwrap()));
+        match credential {
+            Credential::None => {}
+            Credential::Bearer(token) => set("authorization", format!("Bearer {token}")),
+            Credential::Session(secret) => {
+                set("cookie", format!("__Host-pinhole={secret}"));
+                set("x-csrf-token", csrf_token(secret));
+                set("sec-fetch-site", "same-origin".into());
+            }
         }
         let answer = self.router.clone().oneshot(request).await.unwrap();
         let (head, body) = answer.into_parts();

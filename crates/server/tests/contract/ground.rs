@@ -3,6 +3,7 @@
 
 use std::{
     collections::BTreeMap,
+    num::NonZeroU32,
     sync::atomic::{AtomicU32, Ordering},
     time::Duration,
 };
@@ -10,7 +11,7 @@ use std::{
 use axum::Router;
 use pinhole_app::App;
 use pinhole_core::{Actor, Disposition, Name, Outcome, PrincipalClass, ReceiptId, Role, Scope, SessionId, TokenId};
-use pinhole_server::{ServerSettings, router};
+use pinhole_server::{RateLimits, ServerSettings, router};
 use pinhole_testkit::Engine;
 use serde_json::{Value, json};
 
@@ -54,7 +55,7 @@ impl Ground {
         let publisher = bench.person("Paul", &[Role::Publisher]).await;
         let publication = bench.keyed(&publisher, "publish_baseline_catalog", publication_of(1, "release/first"));
         let publication = publication.await.unwrap();
-        let router = router(app.clone(), ServerSettings::default());
+        let router = router(app.clone(), ServerSettings { limits: unlimited(), ..ServerSettings::default() });
         Self { path, router, captured, approval, publication, serial: AtomicU32::new(0) }
     }
 
@@ -197,4 +198,16 @@ fn publication_of(revision: u32, branch: &str) -> Value {
         "expected_head": { "commit": null },
         "expected_version": revision,
     })
+}
+
+/// Everybody may call as fast as a test does.
+fn unlimited() -> RateLimits {
+    let many = NonZeroU32::MAX;
+    RateLimits {
+        principal_per_second: many,
+        principal_burst: many,
+        stranger_per_second: many,
+        stranger_burst: many,
+        sign_ins_per_minute: many,
+    }
 }

@@ -10,6 +10,7 @@ mod cases;
 mod coverage;
 mod doors;
 mod ground;
+mod hidden;
 mod live;
 mod parity;
 #[expect(dead_code, reason = "the application's own tests use the rest")]
@@ -19,6 +20,7 @@ mod repeats;
 #[expect(dead_code, reason = "the application's own tests use the rest")]
 #[path = "../../../app/tests/runs/rows.rs"]
 mod rows;
+mod statements;
 #[expect(dead_code, reason = "the application's own tests use the rest")]
 #[path = "../../../app/tests/support/mod.rs"]
 mod support;

@@ -70,7 +70,7 @@ impl Side {
     /// Every refusal that an operation of this class can be met with, then its success and a repeat of it.
     async fn calls(&self, case: Case) -> Vec<Call> {
         let spec = case.spec();
-        let caller = self.caller(spec);
+        let caller = self.caller(&case);
         let mut input = case.input(&self.ground, caller).await;
         if spec.who == Who::Human {
             input = with_ticket(&self.ground, &caller.name, case.operation, input).await;
@@ -98,7 +98,7 @@ impl Side {
             (Kind::Revoked, "with a revoked token"),
         ] {
             let other = self.of(kind);
-            let says = match other.expects(spec) {
+            let says = match case.expects(other) {
                 Expect::Allowed => continue,
                 Expect::Unauthenticated => "unauthenticated",
                 Expect::NotFound => "not_found",
@@ -130,13 +130,17 @@ impl Side {
         calls
     }
 
-    /// Somebody who may, by a token.
-    fn caller(&self, spec: &Spec) -> &Caller {
-        let tokens = self.callers.iter().filter(|caller| matches!(caller.credential, Credential::Bearer(_)));
-        let of_a_person = Spec { who: Who::Any, ..*spec };
-        let mut able = tokens.filter(|caller| caller.expects(&of_a_person) == Expect::Allowed);
-        let person = |caller: &&Caller| spec.who != Who::Human || caller.kind != Kind::Service;
-        able.find(person).unwrap()
+    /// Somebody who may, by a token; a person where a ticket has to be theirs.
+    fn caller(&self, case: &Case) -> &Caller {
+        let needs = case.needs();
+        let human = needs.who == Who::Human;
+        let without_ticket = Spec { who: Who::Any, ..needs };
+        let able = |caller: &&Caller| match human {
+            true => caller.expects(&without_ticket) == Expect::Allowed && caller.kind != Kind::Service,
+            false => case.expects(caller) == Expect::Allowed,
+        };
+        let mut tokens = self.callers.iter().filter(|caller| matches!(caller.credential, Credential::Bearer(_)));
+        tokens.find(able).unwrap()
     }
 
     fn of(&self, kind: Kind) -> &Caller {

@@ -117,7 +117,7 @@ fn replay_of(done: &Answer) -> Value {
 
 /// Somebody who may: by a token, or from a fresh session where only that will do.
 fn able<'a>(callers: &'a [Caller], case: &Case) -> &'a Caller {
-    let able = |caller: &&Caller| caller.expects(&case.needs()) == Expect::Allowed;
+    let able = |caller: &&Caller| case.expects(caller) == Expect::Allowed;
     let by_token = callers.iter().filter(|caller| matches!(caller.credential, Credential::Bearer(_))).find(able);
     let in_session = || callers.iter().filter(|caller| caller.kind != Kind::Stale).find(able);
     by_token.or_else(in_session).unwrap()

@@ -13,6 +13,7 @@ declare! {
     }),
     "request_baseline_approval" => |ground, caller| ground.request(caller.author()).await,
     "get_approval" => |ground, _| json!({ "approval_id": ground.approval["id"] }),
+    "list_approvals" => |_, _| json!({ "project": PROJECT, "limit": 1 }),
     "decide_approval" => |ground, _| {
         let approval = ground.pending(None).await;
         json!({
@@ -23,7 +24,14 @@ declare! {
         })
     },
     "consume_baseline_approval" => |ground, caller| ground.consumption(caller.author()).await,
+    "list_baselines" => |_, _| json!({ "project": PROJECT, "limit": 1 }),
+    "get_baseline" => |ground, _| {
+        let revision = ground.call("get_catalog_revision", json!({ "project": PROJECT, "revision": 1 })).await;
+        json!({ "entry_id": revision["entries"][0]["id"] })
+    },
+    "list_catalog_revisions" => |_, _| json!({ "project": PROJECT, "limit": 1 }),
     "get_catalog_revision" => |_, _| json!({ "project": PROJECT, "revision": 1, "limit": 1 }),
     "publish_baseline_catalog" => |ground, _| ground.publication().await,
+    "list_publications" => |_, _| json!({ "project": PROJECT, "limit": 1 }),
     "get_publication" => |ground, _| json!({ "publication_id": ground.publication["id"] }),
 }

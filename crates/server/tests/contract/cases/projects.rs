@@ -30,5 +30,10 @@ declare! {
         let source = SOURCE.replace("Start", "Begin");
         json!({ "scenario_id": scenario["id"], "source": source, "expected_version": scenario["version"] })
     },
+    "list_scenarios" => |_, _| json!({ "project": PROJECT, "limit": 1 }),
+    "archive_scenario" => |ground, _| {
+        let scenario = ground.scenario().await;
+        json!({ "scenario_id": scenario["id"], "expected_version": scenario["version"] })
+    },
     "get_scenario" => |ground, _| json!({ "scenario_id": ground.scenario().await["id"] }),
 }

@@ -17,6 +17,10 @@ declare! {
         "baseline": { "none": true },
     }),
     "get_scenario_run" => |ground, _| json!({ "run_id": ground.captured.run }),
+    "cancel_scenario_run" => |ground, _| {
+        let run = ground.path.bench.start(&ground.path.maker, ENVIRONMENTS[0], json!({ "none": true })).await;
+        json!({ "run_id": run["id"], "expected_version": run["version"] })
+    },
     "list_scenario_runs" => |_, _| json!({ "project": PROJECT, "limit": 1 }),
     "get_scenario_run_result" => |ground, _| json!({ "run_id": ground.captured.run, "limit": 1 }),
     "get_scenario_artifact" => |ground, _| json!({ "artifact_id": ground.artifact().await }),
