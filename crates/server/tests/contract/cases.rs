@@ -5,6 +5,7 @@ mod baselines;
 mod identity;
 mod projects;
 mod runs;
+mod settings;
 
 use std::{collections::BTreeSet, pin::Pin};
 
@@ -104,7 +105,7 @@ use declare;
 /// When an operation has no case or two.
 pub(crate) fn cases() -> Vec<Case> {
     let cases: Vec<Case> =
-        [identity::CASES, projects::CASES, runs::CASES, baselines::CASES, automations::CASES].concat();
+        [identity::CASES, settings::CASES, projects::CASES, runs::CASES, baselines::CASES, automations::CASES].concat();
     let names: BTreeSet<_> = cases.iter().map(|case| case.operation).collect();
     assert_eq!(names.len(), cases.len(), "an operation has two cases");
     let missing: Vec<_> = specs().iter().map(|o| o.spec.name).filter(|name| !names.contains(name)).collect();

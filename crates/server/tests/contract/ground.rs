@@ -65,7 +65,12 @@ impl Ground {
 
     /// A name that nothing else has.
     pub(crate) fn fresh(&self, what: &str) -> String {
-        format!("{what}-{}", self.serial.fetch_add(1, Ordering::SeqCst))
+        format!("{what}-{}", self.number())
+    }
+
+    /// A number that nothing else has, from 0.
+    pub(crate) fn number(&self) -> u32 {
+        self.serial.fetch_add(1, Ordering::SeqCst)
     }
 
     /// Makes a principal with these roles in a project.
