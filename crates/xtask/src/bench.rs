@@ -3,17 +3,21 @@
 //! Limits and rivals come from a measuring harness outside of the repository, which Pinhole joins as one more program.
 //! Nothing of that harness may be copied into the repository.
 
+mod admission;
 mod api;
 mod capture;
+mod download;
 mod driver;
 mod harness;
+mod load;
+mod nginx;
 mod phases;
 mod queued;
 mod report;
 pub(crate) mod server;
 mod setup;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -24,6 +28,8 @@ use crate::Outcome;
 pub(crate) enum Bench {
     /// Captures per second, from the admission of a run to its registered result, beside the isolated limit.
     Capture(capture::Capture),
+    /// Admissions per second over HTTP beside the bare limit of the database, and downloads beside nginx.
+    Admission(admission::Admission),
     /// Takes captures for the harness, over its standard input and output.
     #[command(hide = true)]
     Driver(driver::Driver),
@@ -33,6 +39,7 @@ impl Bench {
     pub(crate) fn run(self) -> Outcome {
         match self {
             Self::Capture(capture) => capture.run(),
+            Self::Admission(admission) => admission.run(),
             Self::Driver(driver) => driver.run(),
         }
     }
@@ -67,4 +74,14 @@ struct Plan {
     /// The bearer token that starts runs.
     token: String,
     mode: Mode,
+}
+
+/// An empty directory for data, logs and figures; those of an earlier time are removed.
+fn clear(work: &Path) -> Outcome {
+    let failed = |error: std::io::Error| format!("{}: {error}", work.display());
+    match std::fs::remove_dir_all(work) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
+    }
+    std::fs::create_dir_all(work).map_err(failed)
 }

@@ -29,6 +29,11 @@ pub(crate) fn conformance() -> impl Iterator<Item = &'static Need> {
     CONFORMANCE.iter().filter(move |Need(name, _)| *name != "npm" || !has_npm)
 }
 
+/// What the measurement of admissions needs: a shell of the database, and a rival that is a package unless it is given.
+pub(crate) const ADMISSION: &[Need] = &[Need("sqlite3", &[])];
+/// The same with the rival.
+pub(crate) const NGINX: &[Need] = &[Need("sqlite3", &[]), Need("nginx", &["nginx-light"])];
+
 /// A Debian package, and others that do as well.
 pub(crate) struct Need(&'static str, &'static [&'static str]);
 

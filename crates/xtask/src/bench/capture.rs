@@ -8,7 +8,7 @@ use std::{
 use clap::{Args, ValueEnum as _};
 
 use super::{
-    Mode, Plan,
+    Mode, Plan, clear,
     harness::{Harness, Rounds},
     phases, queued, report, server, setup,
 };
@@ -107,14 +107,4 @@ impl Capture {
             figures: &plan.work.join(format!("figures-{}.json", plan.mode.name())),
         })
     }
-}
-
-/// An empty directory for data, logs and figures; those of an earlier time are removed.
-fn clear(work: &Path) -> Outcome {
-    let failed = |error: std::io::Error| format!("{}: {error}", work.display());
-    match fs::remove_dir_all(work) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
-        _ => {}
-    }
-    fs::create_dir_all(work).map_err(failed)
 }

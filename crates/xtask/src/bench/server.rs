@@ -2,7 +2,7 @@
 
 use std::{
     fs::OpenOptions,
-    net::TcpListener,
+    net::{SocketAddr, TcpListener},
     path::Path,
     process::{Child, Command, Stdio},
     thread::sleep,
@@ -26,11 +26,12 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts `pinhole` on the data directory `work/data` with that many browsers.
+    /// Starts `pinhole` on the data directory `work/data` with that many browsers; without any, nothing is captured.
     pub(crate) fn start(pinhole: &Path, work: &Path, lanes: u32) -> Outcome<Self> {
         let failed = |what: &str, error: std::io::Error| format!("{what} in {}: {error}", work.display());
         let config = work.join(format!("lanes-{lanes}.toml"));
-        std::fs::write(&config, format!("[capture]\nlanes = {lanes}\n")).map_err(|e| failed("no configuration", e))?;
+        let capture = format!("[capture]\nprocesses = {}\nlanes = {}\n", lanes.min(1), lanes.max(1));
+        std::fs::write(&config, capture).map_err(|e| failed("no configuration", e))?;
         let log = OpenOptions::new().create(true).append(true).open(work.join("server.log"));
         let log = log.map_err(|e| failed("no log", e))?;
         let address = format!("127.0.0.1:{}", free_port()?);
@@ -47,6 +48,12 @@ impl Server {
     /// Where it is.
     pub(crate) fn base(&self) -> &str {
         &self.base
+    }
+
+    /// The same as an address.
+    pub(super) fn address(&self) -> Outcome<SocketAddr> {
+        let address = self.base.trim_start_matches("http://");
+        address.parse().map_err(|e| format!("{address}: {e}"))
     }
 
     fn await_ready(&mut self) -> Outcome {
