@@ -19,14 +19,14 @@ use pinhole_core::{Error, ProjectId, Result, Role};
 use pinhole_store::Candidate;
 
 pub(crate) use self::{
-    approval::{get as get_approval, list as list_approvals},
+    approval::{Requested, authorised as authorised_approval, get as get_approval, list as list_approvals},
     candidate::capture_visual,
     catalog::{catalog_input, get_revision, list_revisions},
     consume::consume,
     decide::decide,
     entry::{get as get_entry, list as list_entries},
     request::request,
-    review::review_visual,
+    review::{review_view, review_visual},
     ticket::create_ticket,
 };
 pub use ticket::NewTicket;

@@ -14,9 +14,9 @@ use serde_json::json;
 use crate::{App, authority::Place, page, runs::visible_environments, unit::Unit};
 
 /// An approval with its candidates, in the order of its items; without any where an entry is to end.
-pub(super) struct Requested {
-    pub(super) approval: Approval,
-    pub(super) candidates: Vec<Candidate>,
+pub(crate) struct Requested {
+    pub(crate) approval: Approval,
+    pub(crate) candidates: Vec<Candidate>,
 }
 
 /// Why an open approval can be neither decided nor consumed any more.
@@ -72,7 +72,7 @@ fn listed_view(approval: ListedApproval) -> ListedApprovalView {
 }
 
 /// The approval, if the actor may see it and has `permission` in the environments of all its items.
-pub(super) async fn authorised(unit: &mut Unit, id: ApprovalId, permission: Permission) -> Result<Requested> {
+pub(crate) async fn authorised(unit: &mut Unit, id: ApprovalId, permission: Permission) -> Result<Requested> {
     let approval = unit.approval(id).await?;
     let environments = unit.environments_of_approval(id).await?;
     let place_of = |approval: &Approval| Place::environments(approval.project_id, environments);

@@ -205,7 +205,8 @@ async fn replay(unit: &mut Unit, ids: &str) -> Result<ReviewsView> {
     Ok(ReviewsView { reviews, replayed: true })
 }
 
-fn review_view(review: Review) -> ReviewView {
+/// A review as views show it.
+pub(crate) fn review_view(review: Review) -> ReviewView {
     ReviewView {
         id: review.id,
         receipt_id: review.receipt_id,

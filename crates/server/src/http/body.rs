@@ -14,8 +14,9 @@ use pinhole_core::{Error, Result};
 
 use super::{Context, problem::Refused};
 
-/// Size of a form, in bytes: anybody may send one, signed in or not.
-const MAX_FORM_BYTES: usize = 16 * 1024;
+/// Size of a form, in bytes: anybody may send one, signed in or not. The largest is a review of 200 captures with the
+/// longest reason, each letter of which may take 12 bytes.
+const MAX_FORM_BYTES: usize = 40 * 1024;
 /// Size of what is delivered to a webhook, in bytes: anybody may send it.
 const MAX_HOOK_BYTES: usize = 64 * 1024;
 /// How much of a body beyond its limit is read and dropped.

@@ -41,6 +41,12 @@ impl<'a> Form<'a> {
         self.optional(name)?.ok_or_else(|| Error::invalid(name, "is missing in the form"))
     }
 
+    /// A field that may be given any number of times.
+    pub(crate) fn all(self, name: &str) -> Vec<String> {
+        let values = form_urlencoded::parse(self.0).filter(|(given, _)| given == name);
+        values.map(|(_, value)| value.into_owned()).collect()
+    }
+
     /// The path in the field `return_to`, or the front page where it is none of ours.
     pub(crate) fn return_to(self) -> String {
         self.optional("return_to").ok().flatten().map_or_else(|| "/".to_owned(), |path| local_path(&path))

@@ -3,13 +3,20 @@
 //! A browser cannot send a bearer token, so signing in gives it a session in a cookie that scripts cannot read and other
 //! sites cannot use. A form that changes something shows the session's token in its field `csrf_token`.
 
+mod approvals;
+mod baselines;
 mod document;
+mod forms;
+mod frame;
 mod html;
 mod link;
 mod oidc;
 mod parts;
+mod people;
+mod projects;
 mod run;
 mod session;
+mod visitor;
 
 use axum::{
     Router,
@@ -29,7 +36,14 @@ const ONE_HOUR: HeaderValue = HeaderValue::from_static("public, max-age=3600");
 /// The routes.
 pub(crate) fn routes(context: &Context) -> Router<Context> {
     Router::new()
+        .route("/projects", get(projects::all))
+        .route("/projects/{project}", get(projects::one))
+        .route("/projects/{project}/approvals", get(approvals::all))
+        .route("/projects/{project}/baselines", get(baselines::all))
         .route("/runs/{run_id}", get(run::page))
+        .route("/runs/{run_id}/review", post(run::review))
+        .route("/approvals/{approval_id}", get(approvals::one))
+        .route("/approvals/{approval_id}/decision", post(approvals::decide))
         .route("/", get(front))
         .route("/sign-in", get(session::sign_in_page).post(session::sign_in))
         .route("/sign-in/link/{secret}", get(link::page).post(link::choose))
@@ -53,7 +67,7 @@ async fn require_our_host(State(context): State<Context>, request: Request, next
 
 /// `GET /`: to where work begins.
 async fn front() -> Redirect {
-    Redirect::to("/runs")
+    Redirect::to("/projects")
 }
 
 async fn style() -> impl IntoResponse {

@@ -1,12 +1,15 @@
 //! The parts of the run page, each as markup.
 
-use std::fmt::{Display, Write};
+use std::{
+    collections::BTreeMap,
+    fmt::{Display, Write},
+};
 
 use pinhole_contract::{ArtifactView, CellView, CheckpointView, ComparisonView, RunView};
-use pinhole_core::{BaselinePin, CellFailure};
+use pinhole_core::{BaselinePin, CellFailure, Name, PrincipalId};
 use serde_json::Value;
 
-use super::html::esc;
+use super::{forms::REVIEW, html::esc, people::person};
 
 /// Regions that are listed; the operation's answer has the rest.
 const REGIONS: usize = 12;
@@ -23,7 +26,7 @@ pub(super) fn heading(run: &RunView) -> String {
 }
 
 /// What the run is, and what it is pinned to.
-pub(super) fn facts(run: &RunView) -> String {
+pub(super) fn facts(run: &RunView, names: &BTreeMap<PrincipalId, Name>) -> String {
     let pins = &run.pins;
     let finished = run.finished_at.map_or_else(|| "not yet".to_owned(), |at| at.to_string());
     let rows = [
@@ -32,7 +35,7 @@ pub(super) fn facts(run: &RunView) -> String {
         ("Environment", format!("revision {}, {}", esc(pins.environment_revision), code(pins.environment_sha256))),
         ("Address", code(&pins.base_url)),
         ("Baseline", baseline(&pins.baseline)),
-        ("Started", format!("{} by {} ({})", esc(run.created_at), code(run.created_by), esc(&run.trigger))),
+        ("Started", format!("{} by {} ({})", esc(run.created_at), person(run.created_by, names), esc(&run.trigger))),
         ("Finished", esc(finished).to_string()),
     ];
     let rows = rows.map(|(name, value)| format!("<dt>{name}</dt><dd>{value}</dd>\n"));
@@ -55,7 +58,8 @@ fn baseline(pin: &BaselinePin) -> String {
 /// The matrix rows with their attempts and failures.
 pub(super) fn cells(cells: &[CellView]) -> String {
     let mut html = String::from(
-        "<h2>Cells</h2>\n<table>\n<thead><tr><th>Cell</th><th>Window</th><th>State</th><th>Attempts</th><th>What went wrong</th></tr></thead>\n<tbody>\n",
+        "<h2>Cells</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">Cell</th><th scope=\"col\">Window</th>\
+         <th scope=\"col\">State</th><th scope=\"col\">Attempts</th><th scope=\"col\">What went wrong</th></tr></thead>\n<tbody>\n",
     );
     for cell in cells {
         let window = cell.profile.viewport;
@@ -77,7 +81,7 @@ pub(super) fn cells(cells: &[CellView]) -> String {
             if wrong.is_empty() { "–".to_owned() } else { wrong.concat() },
         );
     }
-    html.push_str("</tbody>\n</table>\n");
+    html.push_str("</tbody>\n</table></div>\n");
     html
 }
 
@@ -86,8 +90,9 @@ fn failure(failure: &CellFailure) -> String {
     format!("<strong>{}</strong>{step}: {}", esc(words(failure.reason.as_str())), esc(&failure.message))
 }
 
-/// One checkpoint: verdict, pictures side by side, accounts and regions.
-pub(super) fn checkpoint(view: &CheckpointView) -> String {
+/// One checkpoint: verdict, pictures side by side, accounts and regions, what was said of it, and its box in the review
+/// form.
+pub(super) fn checkpoint(view: &CheckpointView, review: Option<&str>, reviewing: bool) -> String {
     let mut html = format!(
         "<section class=\"checkpoint\">\n<h3>{} <small>{}</small> {}</h3>\n",
         esc(&view.checkpoint),
@@ -107,6 +112,17 @@ pub(super) fn checkpoint(view: &CheckpointView) -> String {
     if let Some(comparison) = &view.comparison {
         html.push_str(&accounts(comparison));
     }
+    html.push_str(review.unwrap_or_default());
+    if reviewing {
+        let _ = writeln!(
+            html,
+            "<label class=\"tick\"><input type=\"checkbox\" form=\"{REVIEW}\" name=\"receipts\" value=\"{}\"> \
+             Review {} ({})</label>",
+            esc(view.receipt_id),
+            esc(&view.checkpoint),
+            esc(&view.profile),
+        );
+    }
     let _ = writeln!(
         html,
         "<p class=\"faint\">Receipt {} · {}</p>\n</section>",
@@ -116,7 +132,8 @@ pub(super) fn checkpoint(view: &CheckpointView) -> String {
     html
 }
 
-fn picture(caption: &str, artifact: Option<&ArtifactView>, instead: &str) -> String {
+/// A picture with its name above it, or a word instead.
+pub(super) fn picture(caption: &str, artifact: Option<&ArtifactView>, instead: &str) -> String {
     let Some(artifact) = artifact else {
         return format!("<figure><figcaption>{caption}</figcaption><p class=\"empty\">{instead}</p></figure>\n");
     };
@@ -191,11 +208,12 @@ pub(super) fn evidence(artifacts: &[ArtifactView]) -> String {
 }
 
 /// A state or verdict; the style sheet knows its colour by its class.
-fn badge(word: &str) -> String {
+pub(super) fn badge(word: &str) -> String {
     format!("<span class=\"badge {0}\">{1}</span>", esc(word), esc(words(word)))
 }
 
-fn code(value: impl Display) -> String {
+/// An id or a digest.
+pub(super) fn code(value: impl Display) -> String {
     format!("<code>{}</code>", esc(value))
 }
 

@@ -1,95 +1,92 @@
-//! The page of one run: what it is pinned to, how it went, and its pictures side by side.
+//! The page of one run: what it is pinned to, how it went, its pictures side by side, and what people say of them.
 
 use std::fmt::Write;
 
-use axum::{
-    Extension,
-    extract::{Path, State},
-    http::{HeaderMap, Uri},
-    response::{IntoResponse, Response},
-};
-use pinhole_app::operations;
-use pinhole_contract::{Limit, RunResultView, RunView};
-use pinhole_core::{Actor, Code, Error, RequestId, Result, RunId};
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
-use url::form_urlencoded;
+use axum::{extract::Path, response::Response};
+use bytes::Bytes;
+use pinhole_app::RunEvidence;
+use pinhole_contract::{Cursor, Limit, RunResultView, RunView};
+use pinhole_core::{Error, Result, RunId};
+use serde_json::json;
 
 use super::{
-    document::{Document, refusal},
-    html::esc,
-    parts, session,
+    document::Document,
+    forms,
+    frame::{Place, framed, next_page},
+    parts,
+    people::said,
+    visitor::Visitor,
 };
-use crate::http::{Context, form_token, invoke, who};
+use crate::http::Form;
 
 /// Checkpoints on a page; each brings up to three pictures.
 const CHECKPOINTS: u32 = 20;
 const _: () = assert!(CHECKPOINTS <= Limit::MAX);
 
 /// `GET /runs/{run_id}`
-pub(super) async fn page(
-    State(context): State<Context>,
-    Extension(request): Extension<RequestId>,
-    Path(run): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Response {
-    // A path that could not name a run is a wrong address, not a mistake in a form.
-    let Ok(run) = run.parse::<RunId>() else { return refusal(&Error::not_found(), request).into_response() };
-    let shown = match who(&context, &headers, request).await {
-        Ok(None) => return session::form(&context, &uri.to_string(), None).into_response(),
-        Ok(Some(actor)) => show(&context, &actor, run, &uri, form_token(&headers).as_deref()).await,
-        Err(error) => Err(error),
-    };
-    match shown {
-        Ok(document) => document.into_response(),
-        Err(error) if error.code() == Code::Unauthenticated => {
-            let ended = "Your session has ended, or the token is not valid any more.";
-            session::form(&context, &uri.to_string(), Some(ended)).into_response()
-        }
-        Err(error) => refusal(&error, request).into_response(),
+pub(super) async fn page(visitor: Visitor, Path(run): Path<String>) -> Response {
+    visitor.answer(show(&visitor, &run).await)
+}
+
+/// `POST /runs/{run_id}/review`
+pub(super) async fn review(visitor: Visitor, Path(run): Path<String>, body: Bytes) -> Response {
+    let back = format!("/runs/{run}");
+    visitor.go_back(disposition(&visitor, &run, Form::of_body(&body)).await, &back)
+}
+
+/// A path that could not name a run is a wrong address, not a mistake in a form.
+fn run_id(text: &str) -> Result<RunId> {
+    text.parse().map_err(|_| Error::not_found())
+}
+
+async fn disposition(visitor: &Visitor, run: &str, form: Form<'_>) -> Result<()> {
+    visitor.require_own_form(form)?;
+    run_id(run)?;
+    let receipts = form.all("receipts");
+    if receipts.is_empty() {
+        return Err(Error::invalid("receipts", "tick the captures that you mean"));
     }
+    let input = json!({
+        "receipts": receipts, "disposition": form.required("disposition")?,
+        "reason": forms::lines(&form.required("reason")?), "idempotency_key": form.required("idempotency_key")?,
+    });
+    visitor.call("review_visual_baseline", input).await.map(|_| ())
 }
 
-async fn show(context: &Context, actor: &Actor, run: RunId, uri: &Uri, token: Option<&str>) -> Result<Document> {
-    let query = uri.query().unwrap_or_default();
-    let cursor = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "cursor").map(|(_, value)| value);
-    let view: RunView = read(context, actor, "get_scenario_run", json!({ "run_id": run })).await?;
-    let wanted = json!({ "run_id": run, "limit": CHECKPOINTS, "cursor": cursor });
-    let result: RunResultView = read(context, actor, "get_scenario_run_result", wanted).await?;
+async fn show(visitor: &Visitor, run: &str) -> Result<Document> {
+    let run = run_id(run)?;
+    let view: RunView = visitor.read("get_scenario_run", json!({ "run_id": run })).await?;
+    let wanted = json!({ "run_id": run, "limit": CHECKPOINTS, "cursor": visitor.query("cursor") });
+    let result: RunResultView = visitor.read("get_scenario_run_result", wanted).await?;
+    let receipts: Vec<_> = result.checkpoints.iter().map(|checkpoint| checkpoint.receipt_id).collect();
+    let evidence = visitor.app().run_evidence(&visitor.actor, run, &receipts).await?;
     let title = format!("{} in {}", view.pins.scenario_slug, view.pins.environment_slug);
-    Ok(Document::new(title, body(&view, &result, token)).refreshing(!view.state.is_terminal()))
+    let body = body(visitor, &view, &result, &evidence);
+    let document = framed(visitor, &title, Some((&evidence.project, Place::Inner)), &body);
+    Ok(document.refreshing(!view.state.is_terminal()))
 }
 
-/// Calls a reading operation and takes its view.
-async fn read<T: DeserializeOwned>(context: &Context, actor: &Actor, operation: &str, input: Value) -> Result<T> {
-    let entry = operations().get(operation).ok_or_else(|| Error::internal(format!("no operation {operation}")))?;
-    let input = if let Value::Object(object) = input { object } else { Map::new() };
-    let reply = invoke(entry, &context.app, actor, input).await?;
-    serde_json::from_value(reply.body).map_err(Error::internal)
-}
-
-fn body(run: &RunView, result: &RunResultView, token: Option<&str>) -> String {
-    let mut html = session::banner(token);
-    html.push_str("<main>\n");
-    html.push_str(&parts::heading(run));
-    html.push_str(&parts::facts(run));
+fn body(visitor: &Visitor, run: &RunView, result: &RunResultView, evidence: &RunEvidence) -> String {
+    let token = visitor.token();
+    // Words on captures of a run that goes on would be lost when the page is loaded again.
+    let reviewing = evidence.may_review && token.is_some() && run.state.is_terminal() && !result.checkpoints.is_empty();
+    let mut html = parts::heading(run);
+    html.push_str(&parts::facts(run, &evidence.names));
     html.push_str(&parts::cells(&run.cells));
     html.push_str("<h2>Checkpoints</h2>\n");
     if result.checkpoints.is_empty() {
         let why = if run.state.is_terminal() { "This run has none." } else { "None yet: the run goes on." };
-        // Writing to a string cannot fail, here and below.
+        // Writing to a string cannot fail.
         let _ = writeln!(html, "<p class=\"faint\">{why}</p>");
     }
     for checkpoint in &result.checkpoints {
-        html.push_str(&parts::checkpoint(checkpoint));
+        let review = evidence.reviews.get(&checkpoint.receipt_id).map(|review| said(review, &evidence.names));
+        html.push_str(&parts::checkpoint(checkpoint, review.as_deref(), reviewing));
     }
-    if let Some(cursor) = &result.next_cursor {
-        let query: String =
-            form_urlencoded::Serializer::new(String::new()).append_pair("cursor", cursor.as_str()).finish();
-        let _ = writeln!(html, "<p><a href=\"/runs/{}?{}\">More checkpoints</a></p>", esc(run.id), esc(query));
+    html.push_str(&next_page(visitor, result.next_cursor.as_ref().map(Cursor::as_str), "More checkpoints"));
+    if reviewing {
+        html.push_str(&forms::review(run.id, token.as_deref()));
     }
     html.push_str(&parts::evidence(&result.evidence));
-    html.push_str("</main>");
     html
 }

@@ -86,7 +86,7 @@ async fn large_bodies_are_refused_alike_on_rest_and_mcp() {
 #[tokio::test]
 async fn forms_have_a_smaller_limit() {
     let world = World::new().await;
-    let form = Request::post("/sign-in").header("host", "localhost").body(Body::from("x".repeat(20_000))).unwrap();
+    let form = Request::post("/sign-in").header("host", "localhost").body(Body::from("x".repeat(50_000))).unwrap();
     let answer = world.send(form).await;
     assert_eq!((answer.status().as_u16(), answer.json()["code"].as_str()), (413, Some("limit_exceeded")));
 }

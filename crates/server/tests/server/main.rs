@@ -4,6 +4,7 @@
 
 mod content;
 mod csrf;
+mod decisions;
 mod doors;
 mod download;
 mod mcp;

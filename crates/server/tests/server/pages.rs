@@ -55,11 +55,11 @@ async fn a_link_elsewhere_leads_to_a_page_and_nothing_else_of_another_site_does(
 }
 
 #[tokio::test]
-async fn the_front_page_leads_to_the_runs() {
+async fn the_front_page_leads_to_the_projects() {
     let world = World::new().await;
     let request = Request::get("/").header("host", "localhost").body(Body::empty()).unwrap();
     let answer = world.send(request).await;
-    assert_eq!((answer.status().as_u16(), answer.header("location")), (303, "/runs"));
+    assert_eq!((answer.status().as_u16(), answer.header("location")), (303, "/projects"));
 }
 
 #[tokio::test]
