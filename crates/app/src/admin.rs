@@ -1,14 +1,12 @@
-//! What an operator does on the server's own machine: principals, tokens, grants, remotes. No transport offers these.
+//! What an operator does on the server's own machine: principals, tokens, grants. No transport offers these.
 
 use std::{fmt::Display, time::Duration};
 
 use pinhole_contract::TokenView;
 use pinhole_core::{
-    Error, Name, PrincipalClass, PrincipalId, RemoteId, Result, Role, Scope, Sha256Digest, Slug, Subject, Timestamp,
-    TokenId,
+    Error, Name, PrincipalClass, PrincipalId, Result, Role, Scope, Sha256Digest, Slug, Subject, Timestamp, TokenId,
 };
-use pinhole_store::{Grant, Principal, Remote};
-use serde_json::json;
+use pinhole_store::{Grant, Principal};
 
 use crate::{App, grants, principals, tokens, tokens::Wanted, unit::Unit};
 
@@ -166,35 +164,6 @@ impl App {
             Box::pin(async move {
                 let grant = find_grant(unit, holder, project, environment, role).await?;
                 if grants::take(unit, &grant).await? { Ok(()) } else { Err(Error::not_found()) }
-            })
-        })
-        .await
-    }
-
-    /// Adds a Git remote from the server's own configuration, or changes the one with this slug.
-    ///
-    /// # Errors
-    /// Those of the database.
-    pub async fn put_remote(&self, slug: &Slug, url: &str, branches: &[String]) -> Result<()> {
-        let actor = self.system_actor();
-        self.write(&actor, "put_remote", move |unit, _| {
-            Box::pin(async move {
-                if let Some(found) = unit.remote_by_slug(slug).await?
-                    && found.url == url
-                    && found.branches == branches
-                {
-                    unit.unaudited();
-                    return Ok(());
-                }
-                let remote = Remote {
-                    id: RemoteId::from_uuid(unit.uuid()),
-                    slug: slug.clone(),
-                    url: url.to_owned(),
-                    branches: branches.to_vec(),
-                    created_at: unit.now(),
-                };
-                unit.put_remote(&remote).await?;
-                unit.audit(None, Some(slug.to_string()), json!({ "branches": branches })).await
             })
         })
         .await

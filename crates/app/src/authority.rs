@@ -156,6 +156,16 @@ impl Unit {
         environment.ok_or_else(Error::not_found)
     }
 
+    /// The environment with this id, if the actor may see it and has `permission` in it.
+    pub(crate) async fn authorised_environment_by_id(
+        &mut self,
+        id: EnvironmentId,
+        permission: Permission,
+    ) -> Result<Environment> {
+        let environment = self.environment(id).await?;
+        self.authorised(environment, |found| Place::environments(found.project_id, Some(found.id)), permission).await
+    }
+
     /// Lets the actor through when its credential is still valid and a grant covers `permission` on the object: a
     /// project, or one environment of it.
     ///

@@ -25,6 +25,7 @@ pub(crate) use self::{
     consume::consume,
     decide::decide,
     entry::{get as get_entry, list as list_entries},
+    policy::{get as get_policy, update as update_policy},
     request::request,
     review::{review_view, review_visual},
     ticket::create_ticket,

@@ -4,7 +4,6 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use pinhole_blobs::StagingFolder;
-use pinhole_contract::EnvironmentDocument;
 use pinhole_core::{
     Actor, ArtifactKind, BaselineKind, BaselinePin, CellId, ClaimToken, Error, Profile, RequestId, Result, RunId,
     RunState, Sha256Digest, Slug, StagedArtifact, Submission,
@@ -14,7 +13,12 @@ use pinhole_scenario::Scenario;
 use pinhole_store::{Cell, Run};
 use url::Url;
 
-use crate::{App, projects::allowed_hosts, registrar::baseline_receipt, unit::Unit};
+use crate::{
+    App,
+    environments::{allowed_hosts, document_of},
+    registrar::baseline_receipt,
+    unit::Unit,
+};
 
 /// How often a cell is tried at most.
 pub(crate) const MAX_ATTEMPTS: u32 = 3;
@@ -49,6 +53,8 @@ pub struct Claim {
     pub base_url: Url,
     /// Further hosts that may be navigated to, each with its port.
     pub allowed_hosts: Vec<(String, u16)>,
+    /// Names and values of headers that every request of the page carries.
+    pub headers: Vec<(String, String)>,
     /// SHA-256 of the pinned pictures' files by checkpoint: an equal file needs no second look.
     pub known_pictures: BTreeMap<Slug, Sha256Digest>,
 }
@@ -178,7 +184,7 @@ async fn claim(unit: &mut Unit, cell: Cell, token: ClaimToken, run: Run) -> Resu
     let revision = revision.ok_or_else(|| Error::internal("a run without its scenario revision"))?;
     let environment = unit.environment_revision(pins.environment, pins.environment_revision).await?;
     let environment = environment.ok_or_else(|| Error::internal("a run without its environment revision"))?;
-    let document: EnvironmentDocument = serde_json::from_str(&environment.document).map_err(Error::internal)?;
+    let document = document_of(&environment)?;
     let scenario = Scenario::from_canonical(revision.canonical.as_bytes())?;
     let mut known_pictures = BTreeMap::new();
     if !matches!(pins.baseline, BaselinePin::None { .. }) {
@@ -198,6 +204,7 @@ async fn claim(unit: &mut Unit, cell: Cell, token: ClaimToken, run: Run) -> Resu
         profile: cell.profile,
         base_url: Url::parse(&pins.base_url).map_err(Error::internal)?,
         allowed_hosts: allowed_hosts(&document),
+        headers: document.headers.iter().map(|header| (header.name.to_string(), header.value.to_string())).collect(),
         known_pictures,
     })
 }

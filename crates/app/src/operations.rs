@@ -7,8 +7,8 @@ use pinhole_core::{Actor, Error, Result};
 use serde_json::{Map, Value};
 
 use crate::{
-    App, artifacts, audit, automations, baselines, grants, groups, investigations, keys, page::Listing, principals,
-    projects, publications, runs, scenarios, sessions, tokens, unit::BoxFuture, who,
+    App, artifacts, audit, automations, baselines, environments, grants, groups, investigations, keys, page::Listing,
+    principals, projects, publications, readiness, remotes, runs, scenarios, sessions, tokens, unit::BoxFuture, who,
 };
 
 type Call = Box<dyn for<'a> Fn(&'a App, &'a Actor, Map<String, Value>) -> BoxFuture<'a, Result<Reply>> + Send + Sync>;
@@ -75,10 +75,22 @@ fn table() -> Vec<Entry> {
         ListMySessions => sessions::list_own,
         RevokeMySession => sessions::revoke_own,
         CreateDecisionTicket => baselines::create_ticket,
+        GetReadiness => readiness::get,
         CreateProject => projects::create_project,
         GetProject => projects::get_project,
-        CreateEnvironment => projects::create_environment,
-        GetEnvironment => projects::get_environment,
+        ListProjects => projects::list_projects,
+        GetBaselinePolicy => baselines::get_policy,
+        UpdateBaselinePolicy => baselines::update_policy,
+        CreateEnvironment => environments::create,
+        UpdateEnvironment => environments::update,
+        GetEnvironment => environments::get,
+        ListEnvironments => environments::list,
+        ApproveHostPatterns => environments::approve_host_patterns,
+        PutEnvironmentSecret => environments::put_secret,
+        DeleteEnvironmentSecret => environments::delete_secret,
+        ListEnvironmentSecrets => environments::list_secrets,
+        PutRemote => remotes::put,
+        ListRemotes => remotes::list,
         ValidateScenario => scenarios::validate,
         CreateScenario => scenarios::create,
         SubmitScenarioRevision => scenarios::submit_revision,

@@ -1,8 +1,21 @@
-//! Whether this process could serve a call now: rows can be read, bytes can be stored.
+//! Whether this process could serve a call now, and what the installation has lately been seen to do. Only what was
+//! tried out counts as seen.
 
-use pinhole_core::{Actor, Error, Result};
+use std::time::Duration;
 
-use crate::{App, Settings};
+use pinhole_contract::{GetReadiness, ProbeView, ReadinessView};
+use pinhole_core::{Actor, Error, ProbeKind, Result};
+use pinhole_store::Probe;
+use tokio::time::timeout;
+
+use crate::{App, Settings, unit::Unit};
+
+/// How long the storage may take to answer a probe.
+const STORAGE_LIMIT: Duration = Duration::from_secs(10);
+/// What a probe that went well is recorded as.
+const OK: &str = "ok";
+/// What one that did not is recorded as.
+const FAILED: &str = "failed";
 
 /// What was looked at, and how it went.
 #[derive(Debug)]
@@ -26,6 +39,64 @@ impl App {
             .await;
         Readiness { database, storage: check_space(self.settings(), &self.blobs().free_space_percent()) }
     }
+
+    /// Writes, reads and deletes an object of no meaning, and records how that went.
+    ///
+    /// # Errors
+    /// Those of the database; that the storage failed is recorded and no error.
+    pub async fn probe_storage(&self) -> Result<()> {
+        let name = self.ids().uuid().simple().to_string();
+        let outcome = match timeout(STORAGE_LIMIT, self.blobs().probe(&name)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Error::unavailable("storage", "the object storage does not answer in time")),
+        };
+        if let Err(error) = &outcome {
+            tracing::warn!(?error, "the storage probe failed");
+        }
+        let told = outcome.err().map(|error| error.message().to_owned());
+        self.record_own_probe(ProbeKind::Storage, told.as_deref()).await
+    }
+
+    /// Records that a browser of a capture worker took a picture of a built-in page, or why it did not.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn record_capture_canary(&self, failure: Option<&str>) -> Result<()> {
+        self.record_own_probe(ProbeKind::Capture, failure).await
+    }
+
+    async fn record_own_probe(&self, kind: ProbeKind, failure: Option<&str>) -> Result<()> {
+        let outcome = if failure.is_some() { FAILED } else { OK };
+        self.bookkeeping("record_probe", move |unit, _| Box::pin(record_probe(unit, kind, outcome, failure))).await
+    }
+}
+
+/// Replaces the last probe of this kind. Its detail is for everybody who may sign in: it names no project.
+pub(crate) async fn record_probe(unit: &mut Unit, kind: ProbeKind, outcome: &str, detail: Option<&str>) -> Result<()> {
+    const MAX_CHARS: usize = 500;
+    let detail = detail.map(|text| text.chars().take(MAX_CHARS).collect());
+    let probe = Probe { kind, at: unit.now(), outcome: outcome.to_owned(), detail };
+    unit.put_probe(&probe).await
+}
+
+pub(crate) async fn get(app: &App, actor: &Actor, _: GetReadiness) -> Result<ReadinessView> {
+    app.read(actor, "get_readiness", |unit, _| {
+        Box::pin(async move {
+            unit.check_credential().await?;
+            let probes = unit.probes().await?;
+            let last = |kind| probes.iter().find(|probe| probe.kind == kind).map(view);
+            Ok(ReadinessView {
+                storage: last(ProbeKind::Storage),
+                capture: last(ProbeKind::Capture),
+                publication: last(ProbeKind::Publication),
+            })
+        })
+    })
+    .await
+}
+
+fn view(probe: &Probe) -> ProbeView {
+    ProbeView { at: probe.at, outcome: probe.outcome.clone(), detail: probe.detail.clone() }
 }
 
 /// Refuses when the storage has no room for what admission would let in; `space` is its free share in percent.

@@ -14,7 +14,8 @@ use url::Url;
 
 use crate::{
     App,
-    projects::{insert_environment, insert_environment_revision, insert_project},
+    environments::{insert_environment, insert_environment_revision},
+    projects::insert_project,
     runs, scenarios,
     unit::Unit,
 };
@@ -52,6 +53,7 @@ impl App {
             revision: ScenarioSelector::Digest(canonical.digest),
             environment: target.name.clone(),
             environment_revision: EnvironmentSelector::Latest(True),
+            base_url: None,
             baseline: BaselineSelector::Receipt(ReceiptSelector::Previous(Previous::Previous)),
             idempotency_key: Some(key),
         };
@@ -102,7 +104,7 @@ async fn ensure_project(unit: &mut Unit) -> Result<ProjectId> {
 }
 
 async fn ensure_environment(unit: &mut Unit, project: ProjectId, target: &TryRun) -> Result<()> {
-    let document = EnvironmentDocument { base_url: target.base_url.to_string(), allowed_hosts: Vec::new() };
+    let document = EnvironmentDocument::at(target.base_url.as_str());
     let Some(found) = unit.environment_by_slug(project, &target.name).await? else {
         return insert_environment(unit, project, &target.name, &document).await.map(drop);
     };

@@ -37,6 +37,8 @@ pub struct CellPlan<'a> {
     pub base_url: &'a Url,
     /// Hosts that may be opened besides the base address's own.
     pub allowed_hosts: &'a [HostPort],
+    /// Names and values of headers that every request of the page carries, to whatever host.
+    pub headers: &'a [(String, String)],
     /// How long the whole cell may take.
     pub deadline: Duration,
     /// How long one step may take.
@@ -71,7 +73,7 @@ pub async fn run_cell(browser: &Browser, plan: &CellPlan<'_>) -> CellOutcome {
     let mut outcome = CellOutcome::default();
     let deadline = Instant::now() + plan.deadline;
     let hosts = Hosts::new(plan.base_url, plan.allowed_hosts);
-    let opening = Tab::open(browser, plan.profile, hosts.clone(), plan.proxy);
+    let opening = Tab::open(browser, plan.profile, hosts.clone(), plan.headers, plan.proxy);
     let tab = match tokio::time::timeout(plan.deadline, opening).await {
         Ok(Ok(tab)) => tab,
         result => {

@@ -32,7 +32,7 @@ use chromiumoxide::{
 };
 use pinhole_core::Profile;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     browser::{BROWSER_CALL, Browser},
@@ -69,11 +69,12 @@ pub(crate) struct Tab {
 }
 
 impl Tab {
-    /// Makes a context and a blank page that shows `profile`. `proxy` is the address of the cell's egress proxy.
+    /// Makes a context and a blank page that shows `profile` and whose requests carry `headers`. `proxy` is the address of the cell's egress proxy.
     pub(crate) async fn open(
         browser: &Browser,
         profile: &Profile,
         hosts: Hosts,
+        headers: &[(String, String)],
         proxy: Option<&str>,
     ) -> Result<Self, CallError> {
         let client = browser.client.clone();
@@ -94,7 +95,10 @@ impl Tab {
         let frame = target.as_ref().to_owned();
         let mut agent = SetUserAgentOverrideParams::new(browser.user_agent.as_str());
         agent.accept_language = Some(profile.locale.clone());
-        let watch = Watch::new(client.clone(), session.clone(), frame, hosts, agent.clone());
+        let headers: Map<String, Value> =
+            headers.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
+        let headers = network::SetExtraHttpHeadersParams::new(network::Headers::new(headers));
+        let watch = Watch::new(client.clone(), session.clone(), frame, hosts, agent.clone(), headers.clone());
         client.listen(Some(&session), Arc::clone(&watch) as Arc<dyn crate::client::Listener>);
         browser.popups.add(target.as_ref(), Arc::clone(&watch));
         unfinished.finish();
@@ -108,12 +112,17 @@ impl Tab {
             popups: Arc::clone(&browser.popups),
             disposed: AtomicBool::new(false),
         };
-        tab.prepare(profile, agent).await?;
+        tab.prepare(profile, agent, headers).await?;
         Ok(tab)
     }
 
     /// Everything that must hold before the first byte of a page, sent in one go.
-    async fn prepare(&self, profile: &Profile, agent: SetUserAgentOverrideParams) -> Result<(), CallError> {
+    async fn prepare(
+        &self,
+        profile: &Profile,
+        agent: SetUserAgentOverrideParams,
+        headers: network::SetExtraHttpHeadersParams,
+    ) -> Result<(), CallError> {
         let mut metrics = SetDeviceMetricsOverrideParams::new(
             i64::from(profile.viewport.width),
             i64::from(profile.viewport.height),
@@ -138,6 +147,7 @@ impl Tab {
             self.call(SetLifecycleEventsEnabledParams::new(true), BROWSER_CALL),
             self.call(network::EnableParams::default(), BROWSER_CALL),
             self.call(network::SetBypassServiceWorkerParams::new(true), BROWSER_CALL),
+            self.call(headers, BROWSER_CALL),
             self.call(runtime::EnableParams::default(), BROWSER_CALL),
             self.call(log::EnableParams::default(), BROWSER_CALL),
             self.call(metrics, BROWSER_CALL),

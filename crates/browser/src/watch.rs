@@ -7,7 +7,9 @@ use std::{
 };
 
 use chromiumoxide::cdp::{
-    browser_protocol::{emulation::SetUserAgentOverrideParams, page::HandleJavaScriptDialogParams},
+    browser_protocol::{
+        emulation::SetUserAgentOverrideParams, network::SetExtraHttpHeadersParams, page::HandleJavaScriptDialogParams,
+    },
     js_protocol::runtime::RunIfWaitingForDebuggerParams,
 };
 use pinhole_core::FailureReason;
@@ -71,6 +73,7 @@ pub(crate) struct Watch {
     hosts: Hosts,
     /// What workers of the page must be told, since the page's own overrides do not reach them.
     agent: SetUserAgentOverrideParams,
+    headers: SetExtraHttpHeadersParams,
     state: Mutex<State>,
     changed: Notify,
 }
@@ -82,9 +85,10 @@ impl Watch {
         main_frame: String,
         hosts: Hosts,
         agent: SetUserAgentOverrideParams,
+        headers: SetExtraHttpHeadersParams,
     ) -> Arc<Self> {
         let state = Mutex::new(State { loaded: true, dom_ready: true, url: "about:blank".into(), ..State::default() });
-        Arc::new(Self { client, session, main_frame, hosts, agent, state, changed: Notify::new() })
+        Arc::new(Self { client, session, main_frame, hosts, agent, headers, state, changed: Notify::new() })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -291,6 +295,7 @@ impl Watch {
     fn attached(&self, params: &Value) {
         if let Some(session) = params.get("sessionId").and_then(Value::as_str) {
             self.client.tell(Some(session), &self.agent);
+            self.client.tell(Some(session), &self.headers);
             self.client.tell(Some(session), &RunIfWaitingForDebuggerParams::default());
         }
     }

@@ -9,17 +9,23 @@ mod automations;
 mod baselines;
 mod bounded;
 mod catalog;
+mod environment_document;
+mod environments;
 mod error;
 mod grants;
 mod investigations;
 mod me;
 mod page;
 mod parse;
+mod policies;
 mod principals;
 mod projects;
 mod publications;
+mod readiness;
+mod remotes;
 mod runs;
 mod scenarios;
+mod secrets;
 mod spec;
 mod tokens;
 mod who;
@@ -43,6 +49,11 @@ pub use catalog::{
     BaselineList, BaselineView, CatalogEntryView, CatalogRevisionList, CatalogRevisionView, GetBaseline,
     GetCatalogRevision, Latest, ListBaselines, ListCatalogRevisions, ListedRevisionView, RevisionSelector,
 };
+pub use environment_document::{DecisionPolicy, EnvironmentDocument, EnvironmentHeader, SecretDeclaration};
+pub use environments::{
+    ApproveHostPatterns, CreateEnvironment, EnvironmentList, EnvironmentSummary, EnvironmentView, GetEnvironment,
+    HostPatternsView, ListEnvironments, UpdateEnvironment,
+};
 pub use error::{ErrorBody, status_of};
 pub use grants::{GrantList, GrantRole, GrantView, ListGrants, RevokeRole};
 pub use investigations::{
@@ -54,17 +65,18 @@ pub use me::{
 };
 pub use page::{Cursor, Limit};
 pub use parse::parse;
+pub use policies::{APPROVAL_LIFETIME_S, BaselinePolicyView, GetBaselinePolicy, QUORUM, UpdateBaselinePolicy};
 pub use principals::{
     CreateGroup, CreatePrincipal, GetGroup, GroupList, GroupSummary, GroupView, ListGroups, ListPrincipals,
     PrincipalList, PrincipalView, PutGroupMembers, UpdatePrincipal,
 };
-pub use projects::{
-    CreateEnvironment, CreateProject, EnvironmentDocument, EnvironmentView, GetEnvironment, GetProject, ProjectView,
-};
+pub use projects::{CreateProject, GetProject, ListProjects, ProjectList, ProjectView};
 pub use publications::{
     ExpectedHead, GetPublication, ListPublications, ListedPublicationView, PublicationAttemptView, PublicationList,
     PublicationView, PublishBaselineCatalog,
 };
+pub use readiness::{GetReadiness, ProbeView, ReadinessView};
+pub use remotes::{ListRemotes, PutRemote, RemoteList, RemoteView};
 pub use runs::{
     ArtifactView, AttemptView, CancelScenarioRun, CellView, CheckpointView, ComparisonView, ContentRef,
     GetCaptureReceipt, GetScenarioArtifact, GetScenarioRun, GetScenarioRunResult, ListScenarioRuns, ReceiptView,
@@ -73,6 +85,10 @@ pub use runs::{
 pub use scenarios::{
     ArchiveScenario, CreateScenario, DiagnosticView, GetScenario, ListScenarios, ListedScenarioView, ScenarioList,
     ScenarioView, SourceFormat, SubmitScenarioRevision, ValidateScenario, ValidationView,
+};
+pub use secrets::{
+    DeleteEnvironmentSecret, EnvironmentSecretList, EnvironmentSecretView, ListEnvironmentSecrets,
+    PutEnvironmentSecret, SecretValue,
 };
 pub use spec::{
     Idempotency, Method, Operation, OperationSpec, OperationView, Schemas, Spec, Surfaces, Who, error_schema, specs,

@@ -1,10 +1,10 @@
-//! Projects and environments.
+//! Projects.
 
-use pinhole_core::{EnvironmentId, IdempotencyKey, Permission, ProjectId, Sha256Digest, Slug, Timestamp, Title};
+use pinhole_core::{IdempotencyKey, Permission, ProjectId, Slug, Timestamp, Title};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Idempotency, Method, Operation, Spec, Surfaces, Who, bounded};
+use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who};
 
 /// Make a project; the caller becomes its owner.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -71,87 +71,38 @@ impl Operation for GetProject {
     };
 }
 
-/// What one revision of an environment says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct EnvironmentDocument {
-    /// Where relative URLs start: http or https, without user, password, query or fragment.
-    #[serde(deserialize_with = "bounded::text::<1, 2000, _>")]
-    #[schemars(length(min = 1, max = 2000))]
-    pub base_url: String,
-    /// Further hosts that scenarios may navigate to, at most 50: `host` for the ports 80 and 443, or `host:port`.
-    #[serde(default, deserialize_with = "bounded::texts::<50, 255, _>")]
-    #[schemars(length(max = 50), inner(length(min = 1, max = 255)))]
-    pub allowed_hosts: Vec<String>,
-}
-
-/// Make an environment of a project.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CreateEnvironment {
-    /// The project.
-    pub project: Slug,
-    /// Its name in URLs.
-    pub slug: Slug,
-    /// Its first revision.
-    pub document: EnvironmentDocument,
-    /// One key for one intent.
-    #[serde(default, skip_serializing)]
-    pub idempotency_key: Option<IdempotencyKey>,
-}
-
-/// An environment at one revision.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct EnvironmentView {
-    /// Its id.
-    pub id: EnvironmentId,
-    /// Its project.
-    pub project: Slug,
-    /// Its name in URLs.
-    pub slug: Slug,
-    /// The latest revision.
-    pub revision: u32,
-    /// What it says.
-    pub document: EnvironmentDocument,
-    /// SHA-256 over its canonical bytes.
-    pub sha256: Sha256Digest,
-    /// True when an earlier call with the same key made it.
-    #[serde(default)]
-    pub replayed: bool,
-}
-
-impl Operation for CreateEnvironment {
-    type Output = EnvironmentView;
-    const SPEC: Spec = Spec {
-        name: "create_environment",
-        summary: "Make an environment of a project.",
-        permission: Some(Permission::EnvironmentWrite),
-        who: Who::Any,
-        idempotency: Idempotency::Keyed,
-        surfaces: Surfaces::RestAndMcp,
-        method: Method::Post,
-        path: "/environments",
-    };
-}
-
-/// Read the latest revision of an environment.
+/// List the projects in which the caller holds a role.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GetEnvironment {
-    /// The environment.
-    pub environment_id: EnvironmentId,
+pub struct ListProjects {
+    /// How many at most.
+    #[serde(default)]
+    pub limit: Limit,
+    /// Where to go on.
+    #[serde(default)]
+    pub cursor: Option<Cursor>,
 }
 
-impl Operation for GetEnvironment {
-    type Output = EnvironmentView;
+/// Projects, the oldest first.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ProjectList {
+    /// The projects.
+    pub projects: Vec<ProjectView>,
+    /// Where the next page starts, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<Cursor>,
+}
+
+impl Operation for ListProjects {
+    type Output = ProjectList;
     const SPEC: Spec = Spec {
-        name: "get_environment",
-        summary: "Read the latest revision of an environment.",
+        name: "list_projects",
+        summary: "List the projects in which the caller holds a role, the oldest first.",
         permission: Some(Permission::Read),
         who: Who::Any,
         idempotency: Idempotency::Read,
         surfaces: Surfaces::RestAndMcp,
         method: Method::Get,
-        path: "/environments/{environment_id}",
+        path: "/projects",
     };
 }

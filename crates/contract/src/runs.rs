@@ -24,6 +24,11 @@ pub struct StartScenarioRun {
     pub environment: Slug,
     /// Which revision of it: `{revision}` or `{latest: true}`.
     pub environment_revision: EnvironmentSelector,
+    /// Where the application is this time, instead of the environment's base URL; only within a host pattern that an
+    /// administrator has approved for the revision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 2000))]
+    pub base_url: Option<String>,
     /// What to compare with.
     pub baseline: BaselineSelector,
     /// One key for one intent.

@@ -12,11 +12,13 @@ mod cron;
 mod digest;
 mod error;
 mod form;
+mod host_pattern;
 mod id;
 mod investigation;
 mod pins;
 mod ports;
 mod profile;
+mod settings;
 mod state;
 mod text;
 mod time;
@@ -32,6 +34,7 @@ pub use catalog::{ApprovalIntent, ApprovalItem, ApprovalKind, BaselineKey, Basel
 pub use cron::{CronExpression, ZoneName};
 pub use digest::{Blake3Digest, Sha256Digest};
 pub use error::{Code, Details, Error, Result};
+pub use host_pattern::HostPattern;
 pub use id::{
     ApprovalId, ArtifactId, AuditId, BaselineEntryId, CandidateId, CaseId, CellId, CiDispatchId, ClaimToken,
     DecisionId, EnvironmentId, EpisodeId, EventId, FindingId, GroupId, PrincipalId, ProjectId, PublicationId,
@@ -44,9 +47,10 @@ pub use pins::{
 };
 pub use ports::{Clock, Ids, RandomIds, Sealer, Signer, SystemClock};
 pub use profile::{ColorScheme, Profile, ProfileOverride, Viewport};
+pub use settings::{ActionClass, ActionRule, Gate, ProbeKind, TwoPersons};
 pub use state::{
     ApprovalState, CandidateState, CheckpointVerdict, Disposition, EntryState, FailureReason, Outcome,
     PublicationState, RunState, RunVerdict,
 };
-pub use text::{IdempotencyKey, LineName, Name, Reason, Slug, Title};
+pub use text::{HeaderName, HeaderValue, IdempotencyKey, LineName, Name, Reason, SecretName, Slug, Title};
 pub use time::Timestamp;

@@ -60,6 +60,9 @@ pub trait Sealer: Send + Sync {
     /// The sealed form of `secret`. It opens only with the same `context`: what it belongs to, such as owner, name and
     /// version.
     fn seal(&self, secret: &[u8], context: &str) -> Result<String>;
+    /// How every text begins that is sealed under the present key; what begins otherwise is due to be sealed anew. It
+    /// holds letters, digits and dots only.
+    fn prefix(&self) -> Result<String>;
     /// The secret; an internal error when it was sealed under another key or for another context.
     fn open(&self, sealed: &str, context: &str) -> Result<Vec<u8>>;
 }

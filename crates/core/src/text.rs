@@ -21,6 +21,20 @@ bounded_texts! {
     /// A caller's key for one intent.
     IdempotencyKey, 1..=200, "^[!-~]+$", |text| text.bytes().all(|b| b.is_ascii_graphic()),
         "expected 1 to 200 visible ASCII characters";
+    /// The name of a secret of an environment.
+    SecretName, 1..=64, "^[A-Z][A-Z0-9_]*$",
+        |text| text.starts_with(|c: char| c.is_ascii_uppercase())
+            && text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_'),
+        "expected 1 to 64 upper-case letters, digits and underscores, a letter first";
+    /// The name of an HTTP header.
+    HeaderName, 1..=100, "^[A-Za-z][A-Za-z0-9-]*$",
+        |text| text.starts_with(|c: char| c.is_ascii_alphabetic())
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'),
+        "expected 1 to 100 letters, digits and hyphens, a letter first";
+    /// The value of an HTTP header.
+    HeaderValue, 1..=1000, "^[!-~]([ -~]*[!-~])?$",
+        |text| text.bytes().all(|b| matches!(b, b' '..=b'~')) && text.trim() == text,
+        "expected 1 to 1000 ASCII characters without control characters and outer spaces";
 }
 
 fn is_slug(text: &str) -> bool {

@@ -206,7 +206,7 @@ impl Grant {
     }
 }
 
-async fn open(location: &Location) -> Result<Installation> {
+pub(crate) async fn open(location: &Location) -> Result<Installation> {
     let config = location.load()?;
     config.check()?;
     Installation::open(&config, Settings::default(), false).await

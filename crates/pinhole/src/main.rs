@@ -5,6 +5,7 @@ mod contract;
 mod demo;
 mod exit;
 mod file;
+mod key;
 mod node;
 mod serve;
 mod sign_in;
@@ -48,6 +49,9 @@ enum Command {
     /// Let people sign in: one-time links and identities, on the server's own machine.
     #[command(subcommand)]
     Admin(sign_in::Admin),
+    /// Keep the keys of an installation, on the server's own machine.
+    #[command(subcommand)]
+    Key(key::Key),
     /// Run a worker process; `serve` starts these itself.
     Worker(worker::Worker),
     /// Run one Git step for the publication worker, which starts this itself.
@@ -111,6 +115,7 @@ async fn run(command: Command) -> Result<Exit> {
         Command::Token(token) => token.run().await,
         Command::Contract(contract) => contract.run(),
         Command::Admin(admin) => admin.run().await,
+        Command::Key(key) => key.run().await,
         Command::Worker(worker) => worker.run().await,
         Command::GitHelper => Ok(Exit::Success),
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pinhole_app::{App, Settings};
 use pinhole_core::{Error, Result};
-use pinhole_runtime::{Children, Config, Installation, WorkerProgram, registrar, scheduler, sweeper};
+use pinhole_runtime::{Children, Config, Installation, WorkerProgram, registrar, scheduler, storage_prober, sweeper};
 use pinhole_worker_publication::PublicationSettings;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -42,6 +42,7 @@ impl Node {
         tasks.spawn(registrar(app.clone(), stop.clone()));
         tasks.spawn(sweeper(app.clone(), stop.clone()));
         tasks.spawn(scheduler(app.clone(), stop.clone()));
+        tasks.spawn(storage_prober(app.clone(), stop.clone()));
         tasks.spawn(publisher(app.clone(), publication, stop.clone()));
         Ok(Self { installation, stop, tasks, children })
     }

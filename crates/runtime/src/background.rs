@@ -1,5 +1,5 @@
-//! Work that runs beside the server: the registrar, the sweeper, the scheduler, and the removal of
-//! finished jobs.
+//! Work that runs beside the server: the registrar, the sweeper, the scheduler, the removal of finished jobs, and the
+//! trial of the storage.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -12,6 +12,8 @@ use tokio_util::sync::CancellationToken;
 const SWEEP: Duration = Duration::from_secs(2);
 /// How often schedules are looked at.
 const SCHEDULES: Duration = Duration::from_secs(1);
+/// How often the storage is tried out.
+const PROBE: Duration = Duration::from_secs(60);
 /// Sweeps between two removals of finished jobs.
 const REMOVE_EVERY: u32 = 150;
 
@@ -26,6 +28,17 @@ pub async fn registrar(app: App, stop: CancellationToken) {
         async move { app.register(job.cell, job.attempt).await }
     })
     .await;
+}
+
+/// Tries the storage out at once and then every minute until `stop`, and records how it went.
+pub async fn storage_prober(app: App, stop: CancellationToken) {
+    let mut tick = interval(PROBE);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while stop.run_until_cancelled(tick.tick()).await.is_some() {
+        if let Some(Err(error)) = stop.run_until_cancelled(app.probe_storage()).await {
+            tracing::warn!(?error, "the storage probe could not be recorded");
+        }
+    }
 }
 
 /// Sweeps until `stop`. An error is logged, and the next sweep goes on.

@@ -38,6 +38,9 @@ pub struct Config {
     pub capture: CaptureSettings,
     /// The browser.
     pub browser: BrowserSettings,
+    /// The file of master keys that seal secrets; `keys/master.key` in the data directory when left out. Keys in the
+    /// environment variable `PINHOLE_MASTER_KEY` stand above any file.
+    pub master_key_file: Option<PathBuf>,
     /// Git remotes; `file:` URLs and plain paths are accepted only here.
     pub remotes: Vec<RemoteConfig>,
 }
@@ -114,6 +117,7 @@ impl Default for Config {
             oidc: None,
             capture: CaptureSettings::default(),
             browser: BrowserSettings::default(),
+            master_key_file: None,
             remotes: Vec::new(),
         }
     }

@@ -10,10 +10,11 @@ use std::{
 
 use pinhole_app::{App, Parts, Settings};
 use pinhole_blobs::Blobs;
-use pinhole_core::{Clock, Error, Ids, RandomIds, Result, Signer, SystemClock};
+use pinhole_core::{Clock, Error, Ids, RandomIds, Result, Sealer, Signer, SystemClock};
 use pinhole_jobs::WakeSender;
 use pinhole_receipt::{Jwk, Jwks, KeyStatus, KeyUse, SigningKey};
-use pinhole_store::Store;
+use pinhole_seal::MasterKeys;
+use pinhole_store::{Store, Tx};
 
 use crate::{Config, WorkerConfig};
 
@@ -53,6 +54,11 @@ impl DataDir {
     /// Where the first administrator's sign-in link is written.
     pub fn first_admin_sign_in(&self) -> PathBuf {
         self.0.join("first-admin-sign-in")
+    }
+
+    /// The keys that seal secrets, unless the configuration names another file.
+    pub fn master_key(&self) -> PathBuf {
+        self.keys().join("master.key")
     }
 
     /// Where Git keeps what it needs between steps.
@@ -124,6 +130,8 @@ pub struct Installation {
     pub public_keys: Jwks,
     /// What a worker process is told.
     pub worker: WorkerConfig,
+    /// The keys that seal secrets.
+    pub master_keys: Arc<MasterKeys>,
 }
 
 impl Installation {
@@ -137,7 +145,7 @@ impl Installation {
         let ids: Arc<dyn Ids> = Arc::new(RandomIds);
         let database_url = config.database_url.clone().unwrap_or_else(|| data.database_url());
         if !data.statement_key().exists() {
-            refuse_second_key(&database_url, &data.statement_key()).await?;
+            refuse_second_key(&database_url, &data.statement_key(), Protects::Statements).await?;
         }
         let statement = SigningKey::load_or_create(&data.statement_key(), &*ids)?;
         let commit = SigningKey::load_or_create(&data.commit_key(), &*ids)?;
@@ -155,7 +163,9 @@ impl Installation {
             browser: config.browser.clone(),
             crash_at: std::env::var("PINHOLE_CRASH_AT").ok(),
         };
-        let app = assemble(&worker, Some(Arc::new(statement)), ids, settings).await?;
+        let master_keys = Arc::new(master_keys(config, &data, &worker.database_url, Arc::clone(&ids)).await?);
+        let sealer: Arc<dyn Sealer> = Arc::clone(&master_keys) as Arc<dyn Sealer>;
+        let app = assemble(&worker, Some((Arc::new(statement), sealer)), ids, settings).await?;
         if migrate {
             app.store().migrate().await?;
             pinhole_jobs::migrate(app.store()).await?;
@@ -165,38 +175,72 @@ impl Installation {
         for remote in &config.remotes {
             app.put_remote(&remote.slug, &remote.url, &remote.branches).await?;
         }
-        Ok(Self { app, data, public_keys, worker })
+        Ok(Self { app, data, public_keys, worker, master_keys })
     }
 }
 
-/// A new key belongs to a new database: what the lost one signed would verify with none that is published.
-async fn refuse_second_key(database_url: &str, key: &Path) -> Result<()> {
+/// The master keys: those of the environment, else of the file that the configuration names, else of the data directory.
+async fn master_keys(config: &Config, data: &DataDir, database_url: &str, ids: Arc<dyn Ids>) -> Result<MasterKeys> {
+    if let Some(text) = std::env::var("PINHOLE_MASTER_KEY").ok().filter(|text| !text.is_empty()) {
+        return MasterKeys::given(&text, ids).map_err(|error| Error::invalid("PINHOLE_MASTER_KEY", error.message()));
+    }
+    let path = config.master_key_file.clone().unwrap_or_else(|| data.master_key());
+    if !path.exists() {
+        refuse_second_key(database_url, &path, Protects::Secrets).await?;
+    }
+    MasterKeys::load_or_create(&path, ids)
+}
+
+/// What a key is needed for that the database holds.
+#[derive(Clone, Copy)]
+enum Protects {
+    /// What it signed.
+    Statements,
+    /// What it sealed.
+    Secrets,
+}
+
+impl Protects {
+    async fn any(self, mut tx: Tx) -> Result<bool> {
+        match self {
+            Self::Statements => tx.has_receipts().await,
+            Self::Secrets => tx.has_environment_secrets().await,
+        }
+    }
+}
+
+/// A new key belongs to a new database: what the lost one signed would verify with none that is published, and what it
+/// sealed would never open again.
+async fn refuse_second_key(database_url: &str, key: &Path, protects: Protects) -> Result<()> {
     let store = Store::open(database_url, Arc::new(SystemClock)).await?;
     // A schema at another version is told on its own.
-    let signed = match store.check_schema().await {
-        Ok(()) => store.begin_read().await?.has_receipts().await?,
+    let used = match store.check_schema().await {
+        Ok(()) => protects.any(store.begin_read().await?).await?,
         Err(_) => false,
     };
     store.close().await;
-    if !signed {
+    if !used {
         return Ok(());
     }
-    let message =
-        format!("{} is missing, and the database holds what it signed: restore it from backup", key.display());
+    let message = format!(
+        "{} is missing, and the database holds what it signed or sealed: restore it from backup",
+        key.display()
+    );
     Err(Error::conflict("key_missing", message))
 }
 
-/// An application from its ports; without a signer for a worker process.
+/// An application from its ports; without keys for a worker process.
 pub(crate) async fn assemble(
     worker: &WorkerConfig,
-    signer: Option<Arc<dyn Signer>>,
+    keys: Option<(Arc<dyn Signer>, Arc<dyn Sealer>)>,
     ids: Arc<dyn Ids>,
     settings: Settings,
 ) -> Result<App> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = Store::open(&worker.database_url, clock).await?;
     let blobs = Blobs::local(&worker.objects)?;
-    Ok(App::new(Parts { store, blobs, ids, signer, sealer: None, wake: WakeSender::new(), settings }))
+    let (signer, sealer) = keys.unzip();
+    Ok(App::new(Parts { store, blobs, ids, signer, sealer, wake: WakeSender::new(), settings }))
 }
 
 #[cfg(test)]

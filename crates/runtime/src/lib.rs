@@ -11,7 +11,7 @@ mod shutdown;
 mod telemetry;
 mod worker;
 
-pub use background::{registrar, scheduler, sweeper};
+pub use background::{registrar, scheduler, storage_prober, sweeper};
 pub use child::{Children, WorkerProgram};
 pub use config::{BrowserSettings, CaptureSettings, Config, OidcConfig, RemoteConfig};
 pub use data::{DataDir, Installation, write_private};

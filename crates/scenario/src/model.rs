@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use pinhole_core::{Profile, ProfileOverride, Slug, Title};
+use pinhole_core::{ActionClass, Profile, ProfileOverride, Slug, Title};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
@@ -176,6 +176,15 @@ impl Step {
             | Self::Assert(_)
             | Self::Capture(_)
             | Self::Extract(_) => false,
+        }
+    }
+
+    /// What kind of thing it does, by which an environment allows or denies it.
+    pub const fn class(&self) -> ActionClass {
+        match self {
+            Self::Navigate(_) => ActionClass::Navigate,
+            Self::Click(_) | Self::Fill(_) | Self::Press(_) => ActionClass::Interact,
+            Self::WaitFor(_) | Self::Assert(_) | Self::Extract(_) | Self::Capture(_) => ActionClass::Read,
         }
     }
 }

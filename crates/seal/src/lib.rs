@@ -2,3 +2,9 @@
 //!
 //! A sealed text is bound to its owner, name and version and opens nowhere else. The key itself is never in the
 //! database. It must not know of rows or of whoever asks.
+
+mod file;
+mod key;
+mod keys;
+
+pub use keys::MasterKeys;

@@ -1,11 +1,11 @@
 //! Environments and their immutable revisions.
 
-use pinhole_core::{EnvironmentId, PrincipalId, ProjectId, Result, Sha256Digest, Slug, Timestamp};
+use pinhole_core::{EnvironmentId, HostPattern, PrincipalId, ProjectId, Result, Sha256Digest, Slug, Timestamp};
 
 use crate::{
     Tx,
     row::Row,
-    value::{int, text, time},
+    value::{int, text, text_or_null, time},
 };
 
 /// An environment.
@@ -121,6 +121,54 @@ impl Tx {
             "SELECT * FROM environment_revisions WHERE environment_id = $1 AND revision = $2",
             &[text(id), int(revision)],
             read_revision,
+        )
+        .await
+    }
+
+    /// Environments of a project in the order in which they were made, from after `after`; only those in `visible`
+    /// when it is given.
+    pub async fn list_environments(
+        &mut self,
+        project: ProjectId,
+        visible: Option<&[EnvironmentId]>,
+        after: Option<EnvironmentId>,
+        limit: u32,
+    ) -> Result<Vec<Environment>> {
+        // They travel as one text, each between slashes, so that the statement stays fixed.
+        let list = visible.map(|ids| ids.iter().map(|id| format!("/{id}/")).collect::<String>());
+        self.fetch_all(
+            "SELECT * FROM environments WHERE project_id = $1 AND coalesce($2, '/' || id || '/') LIKE ('%/' || id || '/%') \
+             AND ($3 IS NULL OR id > $3) ORDER BY id LIMIT $4",
+            &[text(project), text_or_null(list), text_or_null(after), int(limit)],
+            read,
+        )
+        .await
+    }
+
+    /// Approves a pattern for one revision; again it changes nothing.
+    pub async fn approve_host_pattern(
+        &mut self,
+        id: EnvironmentId,
+        revision: u32,
+        pattern: &HostPattern,
+        by: PrincipalId,
+    ) -> Result<()> {
+        let now = self.now();
+        self.execute(
+            "INSERT INTO approved_host_patterns (environment_id, revision, pattern, approved_by, approved_at) \
+             VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
+            &[text(id), int(revision), text(pattern), text(by), time(now)],
+        )
+        .await?;
+        Ok(())
+    }
+
+    /// The patterns that were approved for one revision, which holds no more than it asks for.
+    pub async fn approved_host_patterns(&mut self, id: EnvironmentId, revision: u32) -> Result<Vec<HostPattern>> {
+        self.fetch_all(
+            "SELECT pattern FROM approved_host_patterns WHERE environment_id = $1 AND revision = $2 ORDER BY pattern",
+            &[text(id), int(revision)],
+            |row| row.parse("pattern"),
         )
         .await
     }

@@ -5,7 +5,7 @@ use pinhole_core::{PrincipalId, ProjectId, Result, Slug, Timestamp, Title};
 use crate::{
     Tx,
     row::Row,
-    value::{text, time},
+    value::{int, text, text_or_null, time},
 };
 
 /// A project.
@@ -53,5 +53,23 @@ impl Tx {
     /// The project with this id.
     pub async fn project(&mut self, id: ProjectId) -> Result<Option<Project>> {
         self.fetch_optional("SELECT * FROM projects WHERE id = $1", &[text(id)], read).await
+    }
+
+    /// Projects in which a principal, or a group that it is in, holds any role, in the order in which they were made,
+    /// from after `after`.
+    pub async fn list_projects(
+        &mut self,
+        principal: PrincipalId,
+        after: Option<ProjectId>,
+        limit: u32,
+    ) -> Result<Vec<Project>> {
+        self.fetch_all(
+            "SELECT * FROM projects WHERE ($2 IS NULL OR id > $2) AND id IN (SELECT project_id FROM grants \
+             WHERE subject_id = $1 OR subject_id IN (SELECT group_id FROM group_members WHERE principal_id = $1)) \
+             ORDER BY id LIMIT $3",
+            &[text(principal), text_or_null(after), int(limit)],
+            read,
+        )
+        .await
     }
 }

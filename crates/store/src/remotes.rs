@@ -5,7 +5,7 @@ use pinhole_core::{RemoteId, Result, Slug, Timestamp};
 use crate::{
     Tx,
     row::Row,
-    value::{json, text, time},
+    value::{int, json, text, text_or_null, time},
 };
 
 /// A Git remote.
@@ -15,13 +15,20 @@ pub struct Remote {
     pub id: RemoteId,
     /// Its name.
     pub slug: Slug,
-    /// Where it is. Holds no credential.
+    /// Where it is.
     pub url: String,
     /// Branch names that may be published to; a trailing `*` matches any rest.
     pub branches: Vec<String>,
+    /// Counts changes, from 1.
+    pub version: u32,
+    /// Whether the server's own configuration names it, rather than an administrator's call.
+    pub is_configured: bool,
     /// When it was made.
     pub created_at: Timestamp,
 }
+
+const CONFIGURATION: &str = "configuration";
+const API: &str = "api";
 
 fn read(row: &Row) -> Result<Remote> {
     Ok(Remote {
@@ -29,21 +36,35 @@ fn read(row: &Row) -> Result<Remote> {
         slug: row.parse("slug")?,
         url: row.text("url")?,
         branches: row.json("branches")?,
+        version: row.int("version")?,
+        is_configured: row.text("source")? == CONFIGURATION,
         created_at: row.time("created_at")?,
     })
 }
 
 impl Tx {
-    /// Adds a remote, or changes URL and branches of the one with this slug.
+    /// Adds a remote, or changes everything but id and instant of the one with this slug.
     pub async fn put_remote(&mut self, remote: &Remote) -> Result<()> {
-        let Remote { id, slug, url, branches, created_at } = remote;
+        let Remote { id, slug, url, branches, version, is_configured, created_at } = remote;
+        let source = if *is_configured { CONFIGURATION } else { API };
         self.execute(
-            "INSERT INTO remotes (id, slug, url, branches, created_at) VALUES ($1, $2, $3, $4, $5) \
-             ON CONFLICT (slug) DO UPDATE SET url = excluded.url, branches = excluded.branches",
-            &[text(id), text(slug), text(url), json(branches)?, time(*created_at)],
+            "INSERT INTO remotes (id, slug, url, branches, version, source, created_at) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (slug) DO UPDATE SET url = excluded.url, \
+             branches = excluded.branches, version = excluded.version, source = excluded.source",
+            &[text(id), text(slug), text(url), json(branches)?, int(*version), text(source), time(*created_at)],
         )
         .await?;
         Ok(())
+    }
+
+    /// Remotes in the order in which they were made, from after `after`.
+    pub async fn list_remotes(&mut self, after: Option<RemoteId>, limit: u32) -> Result<Vec<Remote>> {
+        self.fetch_all(
+            "SELECT * FROM remotes WHERE ($1 IS NULL OR id > $1) ORDER BY id LIMIT $2",
+            &[text_or_null(after), int(limit)],
+            read,
+        )
+        .await
     }
 
     /// The remote with this slug.

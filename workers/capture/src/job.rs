@@ -90,6 +90,7 @@ fn plan<'a>(app: &App, claim: &'a Claim, allowed_hosts: &'a [HostPort]) -> CellP
         profile: &claim.profile,
         base_url: &claim.base_url,
         allowed_hosts,
+        headers: &claim.headers,
         deadline: app.settings().cell_deadline,
         step_deadline: app.settings().step_deadline,
         known_pictures: &claim.known_pictures,

@@ -3,6 +3,7 @@
 //! It runs in a process of its own and holds no key. Whatever it says counts only under a lease that lasts; it must
 //! not decide, compare or sign anything.
 
+mod canary;
 mod fault;
 mod job;
 mod lane;
@@ -61,12 +62,13 @@ pub async fn run(app: App, config: &WorkerConfig, stop: CancellationToken) -> Re
     let wake = Some(app.wake().receiver());
     let runner = RunnerSettings { concurrency, wake, grace: GRACE, ..RunnerSettings::default() };
     let (store, wake) = (app.store().clone(), app.wake().clone());
+    let canary = canary::watch(app.clone(), Arc::clone(&lanes), stop.clone());
     let handler = {
         let lanes = Arc::clone(&lanes);
         move |job: CaptureJob| capture(app.clone(), Arc::clone(&lanes), job, fault)
     };
     let listening = pinhole_jobs::listen(&store, &wake, stop.clone());
-    tokio::join!(pinhole_jobs::run(&store, runner, stop.clone(), handler), listening);
+    tokio::join!(pinhole_jobs::run(&store, runner, stop.clone(), handler), listening, canary);
     lanes.close().await;
     Ok(())
 }

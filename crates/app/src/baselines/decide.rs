@@ -25,7 +25,7 @@ pub(crate) async fn decide(app: &App, actor: &Actor, command: DecideApproval) ->
             if let Some(ended) = ended(unit, &requested).await? {
                 return Ok(Err(end(unit, approval, ended).await?));
             }
-            let policy = Policy::at(approval.policy_revision)?;
+            let policy = Policy::at(unit, approval.project_id, approval.policy_revision).await?;
             let two_persons = check_persons(unit, &policy, &requested).await?;
             let before = unit.decisions_of(approval.id).await?;
             if before.iter().any(|decision| decision.principal_id == unit.actor().principal) {

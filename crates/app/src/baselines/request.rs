@@ -108,7 +108,7 @@ async fn approval(
         let message = format!("two items are for {}: an approval has one for each key", one.key.path());
         return Err(Error::conflict("same_key", message));
     }
-    let policy = Policy::present();
+    let policy = Policy::present(unit, project.id).await?;
     let intent = ApprovalIntent {
         kind: ApprovalKind::Baseline,
         items,

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use pinhole_contract::ExpectedHead;
-use pinhole_core::{Error, PublicationState, Result};
+use pinhole_core::{Error, ProbeKind, PublicationState, Result};
 use pinhole_jobs::PublishJob;
 use pinhole_store::Publication;
 use serde_json::json;
 
 use super::head::present_attempt;
-use crate::unit::Unit;
+use crate::{readiness::record_probe, unit::Unit};
 
 /// How an attempt ends.
 pub(super) struct End {
@@ -48,6 +48,7 @@ pub(super) async fn end(unit: &mut Unit, before: &Publication, end: End) -> Resu
     unit.audit(Some(after.project_id), Some(after.id.to_string()), detail).await?;
     let payload = json!({ "publication": after.id, "state": after.state });
     unit.event(&format!("publication.{}", after.state), after.project_id, after.id.to_string(), payload).await?;
+    record_probe(unit, ProbeKind::Publication, end.state.as_str(), None).await?;
     wake_waiting(unit, &after, attempt.commit_id).await?;
     Ok(true)
 }

@@ -5,18 +5,24 @@ use std::time::Duration;
 
 use pinhole_contract::{EnvironmentDocument, RunView, StartScenarioRun};
 use pinhole_core::{
-    Actor, BaselinePin, BaselineSelector, CellId, EnvironmentSelector, Error, LineName, LineRevision, NoBaseline,
-    Permission, Pins, PrincipalClass, ReceiptSelector, Result, RunId, RunSelectors, RunState, ScenarioSelector,
-    Sha256Digest,
+    ActionRule, Actor, BaselinePin, BaselineSelector, CellId, EnvironmentSelector, Error, LineName, LineRevision,
+    NoBaseline, Permission, Pins, PrincipalClass, ReceiptSelector, Result, RunId, RunSelectors, RunState,
+    ScenarioSelector, Sha256Digest,
 };
 use pinhole_jobs::CaptureJob;
 use pinhole_scenario::Scenario as ScenarioDocument;
-use pinhole_store::{Cell, Environment, EnvironmentRevision, Project, Run, Scenario, ScenarioRevision};
+use pinhole_store::{Cell, Environment, Project, Run, Scenario, ScenarioRevision};
 use serde_json::json;
 use url::Url;
 
 use super::view::{authorised_part, view_of};
-use crate::{App, idempotency::Keyed, projects::allowed_hosts, readiness::check_space, unit::Unit};
+use crate::{
+    App,
+    environments::{allowed_hosts, check_base_url, check_override, document_of},
+    idempotency::Keyed,
+    readiness::check_space,
+    unit::Unit,
+};
 
 /// When the sweeper queues a cell's job again if no worker has taken it.
 pub(crate) const FIRST_REQUEUE: Duration = Duration::from_secs(10);
@@ -54,12 +60,16 @@ pub(crate) async fn start(app: &App, actor: &Actor, command: StartScenarioRun) -
 }
 
 pub(crate) async fn start_as(app: &App, actor: &Actor, command: StartScenarioRun, trigger: Trigger) -> Result<RunView> {
+    if let Some(base_url) = &command.base_url {
+        check_base_url(base_url)?;
+    }
     // Not for the caller to know before it is authorised, and cheap: a look at the file system, no I/O on its behalf.
     let space = &app.blobs().free_space_percent();
     let (selectors, key) = (&RunSelectors::from(&command), command.idempotency_key.as_ref());
+    let base_url = command.base_url.as_deref();
     app.write(actor, "start_scenario_run", move |unit, _| {
         Box::pin(async move {
-            let admissible = admissible(unit, selectors, &[Permission::RunStart]).await?;
+            let admissible = admissible_at(unit, selectors, base_url, &[Permission::RunStart]).await?;
             check_space(unit.app().settings(), space)?;
             let call = match unit.keyed(key, &admissible.pins).await? {
                 Keyed::First(call) => call,
@@ -80,9 +90,20 @@ pub(crate) async fn start_as(app: &App, actor: &Actor, command: StartScenarioRun
 /// Everything of admission that comes before the idempotency key: authority with each of `needs` on the environment,
 /// selectors to pins, static policy. It changes no row.
 pub(crate) async fn admissible(unit: &mut Unit, selectors: &RunSelectors, needs: &[Permission]) -> Result<Admissible> {
-    let resolved = resolve(unit, selectors, needs).await?;
+    admissible_at(unit, selectors, None, needs).await
+}
+
+/// As [`admissible`], with the application somewhere else than the environment says when `base_url` is given.
+async fn admissible_at(
+    unit: &mut Unit,
+    selectors: &RunSelectors,
+    base_url: Option<&str>,
+    needs: &[Permission],
+) -> Result<Admissible> {
+    let resolved = resolve(unit, selectors, base_url, needs).await?;
     let document = ScenarioDocument::from_canonical(resolved.revision.canonical.as_bytes())?;
-    check_hosts(&document, &resolved.environment)?;
+    check_actions(&document, &resolved.environment)?;
+    check_hosts(&document, &resolved)?;
     let Resolved { project, archived, pins, .. } = resolved;
     Ok(Admissible { project, pins, document, archived })
 }
@@ -125,7 +146,7 @@ struct Resolved {
     project: Project,
     archived: bool,
     revision: ScenarioRevision,
-    environment: EnvironmentRevision,
+    environment: EnvironmentDocument,
     pins: Pins,
 }
 
@@ -175,7 +196,12 @@ async fn insert(unit: &mut Unit, pins: Pins, document: &ScenarioDocument, trigge
     Ok(run)
 }
 
-async fn resolve(unit: &mut Unit, command: &RunSelectors, needs: &[Permission]) -> Result<Resolved> {
+async fn resolve(
+    unit: &mut Unit,
+    command: &RunSelectors,
+    base_url: Option<&str>,
+    needs: &[Permission],
+) -> Result<Resolved> {
     let project = unit.authorised_project(&command.project, Permission::Read).await?;
     let mut environment = unit.authorised_environment(project.id, &command.environment, Permission::Read).await?;
     for permission in needs {
@@ -192,7 +218,10 @@ async fn resolve(unit: &mut Unit, command: &RunSelectors, needs: &[Permission]) 
         EnvironmentSelector::Latest(_) => environment.head_revision,
     };
     let at = unit.environment_revision(environment.id, number).await?.ok_or_else(Error::not_found)?;
-    let document: EnvironmentDocument = serde_json::from_str(&at.document).map_err(Error::internal)?;
+    let document = document_of(&at)?;
+    if let Some(base_url) = base_url {
+        check_override(unit, &at, base_url).await?;
+    }
     let baseline = resolve_baseline(unit, &project, &scenario, &environment, &command.baseline).await?;
     let pins = Pins {
         project: project.id,
@@ -204,10 +233,10 @@ async fn resolve(unit: &mut Unit, command: &RunSelectors, needs: &[Permission]) 
         environment_slug: environment.slug,
         environment_revision: at.revision,
         environment_sha256: at.sha256,
-        base_url: document.base_url,
+        base_url: base_url.unwrap_or(&document.base_url).to_owned(),
         baseline,
     };
-    Ok(Resolved { project, archived: scenario.archived_at.is_some(), revision, environment: at, pins })
+    Ok(Resolved { project, archived: scenario.archived_at.is_some(), revision, environment: document, pins })
 }
 
 async fn resolve_baseline(
@@ -266,11 +295,23 @@ async fn resolve_line(
     Ok(Some((found.revision, found.sha256)))
 }
 
+/// Refuses a scenario that does what the environment denies.
+fn check_actions(document: &ScenarioDocument, environment: &EnvironmentDocument) -> Result<()> {
+    for (index, step) in document.steps.iter().enumerate() {
+        let class = step.class();
+        // What waits for a person is not stored, and would be denied here rather than done unasked.
+        if environment.decision_policy.rule(class) != ActionRule::Allow {
+            let message = format!("not allowed: steps[{index}].{}: the environment denies {class}", step.name());
+            return Err(Error::permission_denied("policy_denied").with_message(message));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses a scenario that would navigate to a host which the environment does not list.
-fn check_hosts(document: &ScenarioDocument, environment: &EnvironmentRevision) -> Result<()> {
-    let environment: EnvironmentDocument = serde_json::from_str(&environment.document).map_err(Error::internal)?;
-    let base = Url::parse(&environment.base_url).map_err(Error::internal)?;
-    let allowed = allowed_hosts(&environment);
+fn check_hosts(document: &ScenarioDocument, resolved: &Resolved) -> Result<()> {
+    let base = Url::parse(&resolved.pins.base_url).map_err(Error::internal)?;
+    let allowed = allowed_hosts(&resolved.environment);
     for (index, step) in document.steps.iter().enumerate() {
         let pinhole_scenario::Step::Navigate(target) = step else { continue };
         let url = target.resolve(&base)?;

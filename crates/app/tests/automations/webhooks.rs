@@ -33,6 +33,10 @@ on_both_engines! {
 struct Plain;
 
 impl Sealer for Plain {
+    fn prefix(&self) -> Result<String> {
+        Ok("plain.".into())
+    }
+
     fn seal(&self, secret: &[u8], context: &str) -> Result<String> {
         Ok(format!("sealed:{context}:{}", BASE64_STANDARD.encode(secret)))
     }

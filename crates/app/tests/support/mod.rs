@@ -14,12 +14,13 @@ use pinhole_app::{App, Lease, Parts, Settings, operations};
 use pinhole_blobs::Blobs;
 use pinhole_compare::{Picture, encode_png};
 use pinhole_core::{
-    Actor, ArtifactKind, CellFailure, CellId, Error, FailureReason, Ids as _, NotEvidence, PrincipalClass, Profile,
+    Actor, ArtifactKind, CellFailure, CellId, Error, FailureReason, Ids, NotEvidence, PrincipalClass, Profile,
     ReceiptId, RenderFacts, RequestId, Result, Role, RunId, SandboxFacts, Scope, Sha256Digest, Slug, StagedCheckpoint,
     Submission, Timestamp,
 };
 use pinhole_jobs::WakeSender;
 use pinhole_receipt::{Jwk, Jwks, KeyStatus, KeyUse, SigningKey, TrustedKeys};
+use pinhole_seal::MasterKeys;
 use pinhole_store::Store;
 use pinhole_testkit::{Database, Engine, FakeClock, SeededIds};
 use serde_json::{Value, json};
@@ -31,6 +32,9 @@ pub(crate) const PROJECT: &str = "shop";
 pub(crate) const ENVIRONMENTS: [&str; 2] = ["staging", "live"];
 /// Its scenario, with the checkpoints `cart` and `total`.
 pub(crate) const SCENARIO: &str = "checkout";
+
+/// What every bench seals secrets under.
+pub(crate) const MASTER_KEY: &str = "phm_1111111111111111111111111111111111111111111111111111111111111111";
 
 const SOURCE: &str = "schema: pinhole.scenario.v1\ntitle: Checkout\nsteps:\n  - navigate: /cart\n  - capture: { name: cart }\n  - capture: { name: total }\n";
 
@@ -88,12 +92,14 @@ impl Bench {
         let key = SigningKey::generate(|bytes| ids.fill(bytes)).unwrap();
         let published = Jwk::new(key.public_key(), KeyUse::Statement, KeyStatus::Active);
         let keys = TrustedKeys::from_jwks(&Jwks { keys: vec![published] }).unwrap();
+        let ids = Arc::new(ids);
+        let sealer = MasterKeys::given(MASTER_KEY, Arc::clone(&ids) as Arc<dyn Ids>).unwrap();
         let app = App::new(Parts {
             store,
             blobs: Blobs::local(blobs.path()).unwrap(),
-            ids: Arc::new(ids),
+            ids,
             signer: Some(Arc::new(key)),
-            sealer: None,
+            sealer: Some(Arc::new(sealer)),
             wake: WakeSender::new(),
             settings: Settings { min_free_percent: 0.0, ..settings },
         });

@@ -1,7 +1,13 @@
 //! Pictures: their size, their sameness, what is covered, and what keeps them from being evidence.
 
+use std::sync::{Arc, Mutex};
+
 use pinhole_core::{NotEvidence, Sha256Digest, Viewport};
 use pinhole_testkit::Behaviour;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+};
 
 use crate::support::{Page, Run, WHOLE_PAGE, browser, only, pixels};
 
@@ -36,6 +42,65 @@ async fn a_picture_equal_to_the_baseline_needs_one_look_and_another_two() {
     assert_eq!(changed.settled["pictures"], 3);
     assert_eq!(changed.layout, [1280, 800]);
     browser.close().await;
+}
+
+#[tokio::test]
+async fn every_request_carries_the_headers_of_the_environment() {
+    let seen = Seen::serve().await;
+    let browser = browser().await;
+    let page = Page::new("unused");
+    let mut run = Run::new(&page.site, WHOLE_PAGE);
+    run.base = seen.base.clone();
+    run.headers = vec![("X-Preview".into(), "pr-7".into())];
+    only(run.on(&browser).await);
+    run.headers.clear();
+    only(run.on(&browser).await);
+    let carried = |path: &str| {
+        let requests = seen.requests.lock().unwrap();
+        let of_path = requests.iter().filter(|head| head.starts_with(&format!("GET {path} ")));
+        of_path.map(|head| head.to_ascii_lowercase().contains("x-preview: pr-7\r\n")).collect::<Vec<_>>()
+    };
+    assert_eq!(carried("/"), [true, false]);
+    assert_eq!(carried("/style.css"), [true, false], "what the page asks for carries it too");
+    browser.close().await;
+}
+
+/// A server that answers everything with one page and keeps the heads of the requests.
+struct Seen {
+    base: url::Url,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl Seen {
+    async fn serve() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&requests);
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let kept = Arc::clone(&kept);
+                tokio::spawn(async move {
+                    let mut head = Vec::new();
+                    while !head.ends_with(b"\r\n\r\n") {
+                        match stream.read_u8().await {
+                            Ok(byte) => head.push(byte),
+                            Err(_) => return,
+                        }
+                    }
+                    kept.lock().unwrap().push(String::from_utf8_lossy(&head).into_owned());
+                    let body = "<!doctype html><link rel=stylesheet href=/style.css><h1>Page</h1>";
+                    let kind = if head.starts_with(b"GET /style") { "text/css" } else { "text/html" };
+                    let head = format!(
+                        "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+                        body.len()
+                    );
+                    let _written = stream.write_all(head.as_bytes()).await;
+                });
+            }
+        });
+        Self { base, requests }
+    }
 }
 
 #[tokio::test]

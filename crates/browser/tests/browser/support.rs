@@ -48,6 +48,7 @@ pub(crate) struct Run {
     pub(crate) deadline: Duration,
     pub(crate) step_deadline: Duration,
     pub(crate) known: BTreeMap<Slug, Sha256Digest>,
+    pub(crate) headers: Vec<(String, String)>,
 }
 
 impl Run {
@@ -59,6 +60,7 @@ impl Run {
             deadline: Duration::from_secs(60),
             step_deadline: Duration::from_secs(15),
             known: BTreeMap::new(),
+            headers: Vec::new(),
         }
     }
 
@@ -68,6 +70,7 @@ impl Run {
             profile: &self.profile,
             base_url: &self.base,
             allowed_hosts: &[],
+            headers: &self.headers,
             deadline: self.deadline,
             step_deadline: self.step_deadline,
             known_pictures: &self.known,

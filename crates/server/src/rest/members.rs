@@ -34,7 +34,9 @@ impl Members {
         let form = |(name, member): (&String, &Value)| {
             let mut types = BTreeSet::new();
             collect_types(schema, member, &mut types, MAX_DEPTH);
-            (name.clone(), Form::of(&types))
+            // Addresses are shown and logged, so that nothing secret may come in one.
+            let secret = member.get("writeOnly").and_then(Value::as_bool) == Some(true);
+            (name.clone(), if secret { Form::Structure } else { Form::of(&types) })
         };
         Self(properties.into_iter().flatten().map(form).collect())
     }
@@ -139,6 +141,13 @@ mod tests {
         }
         let start = members("start_scenario_run");
         assert_eq!(start.value("baseline", "{}").unwrap_err().details().field.as_deref(), Some("baseline"));
+    }
+
+    #[test]
+    fn a_secret_comes_in_the_body_alone() {
+        let put = members("put_environment_secret");
+        assert_eq!(put.value("value", "hunter2").unwrap_err().details().field.as_deref(), Some("value"));
+        assert_eq!(put.value("name", "BUYER").unwrap(), json!("BUYER"));
     }
 
     #[test]

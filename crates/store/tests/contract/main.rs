@@ -24,6 +24,7 @@ mod publications;
 mod records;
 mod rows;
 mod runs;
+mod settings;
 mod sign_in;
 mod support;
 mod transactions;

@@ -127,6 +127,8 @@ async fn remotes(engine: Engine) {
         slug: slug("origin"),
         url: "file:///srv/it's.git".into(),
         branches: vec!["main".into(), "release/*".into()],
+        version: 1,
+        is_configured: true,
         created_at: at(0),
     };
     let mut tx = fixture.write().await;

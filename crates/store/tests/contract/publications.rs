@@ -38,6 +38,8 @@ impl Branch {
             slug: slug("origin"),
             url: "file:///srv/catalog.git".into(),
             branches: vec!["*".into()],
+            version: 1,
+            is_configured: true,
             created_at: at(0),
         };
         let mut tx = fixture.write().await;
