@@ -20,7 +20,7 @@ use pinhole_store::Candidate;
 
 pub(crate) use self::{
     approval::{Requested, authorised as authorised_approval, get as get_approval, list as list_approvals},
-    candidate::capture_visual,
+    candidate::{capture_structured, capture_visual},
     catalog::{catalog_input, get_revision, list_revisions},
     consume::consume,
     decide::decide,

@@ -104,6 +104,7 @@ fn table() -> Vec<Entry> {
         GetScenarioRunResult => runs::result,
         GetScenarioArtifact => artifacts::get,
         GetCaptureReceipt => artifacts::receipt,
+        CaptureBaseline => baselines::capture_structured,
         CaptureVisualBaseline => baselines::capture_visual,
         ReviewVisualBaseline => baselines::review_visual,
         RequestBaselineApproval => baselines::request,

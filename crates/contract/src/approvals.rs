@@ -15,8 +15,9 @@ use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who, 
 pub struct ApprovalRequestItem {
     /// The candidate.
     pub candidate_id: CandidateId,
-    /// Its accepting review.
-    pub review_id: ReviewId,
+    /// Its accepting review, of a visual candidate; values are not reviewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_id: Option<ReviewId>,
 }
 
 /// Ask for approval of 1 to 500 items, decided and consumed together.

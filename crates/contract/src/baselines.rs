@@ -23,6 +23,34 @@ pub struct CaptureVisualBaseline {
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
+/// Propose extracted values that the server registered as a structured baseline.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CaptureBaseline {
+    /// A receipt of extracted values that the server registered.
+    pub receipt_id: ReceiptId,
+    /// The catalog line; `main` when left out.
+    #[serde(default)]
+    pub line: LineName,
+    /// One key for one intent.
+    #[serde(default, skip_serializing)]
+    pub idempotency_key: Option<IdempotencyKey>,
+}
+
+impl Operation for CaptureBaseline {
+    type Output = CandidateView;
+    const SPEC: Spec = Spec {
+        name: "capture_baseline",
+        summary: "Propose extracted values that the server registered as a structured baseline.",
+        permission: Some(Permission::BaselineWrite),
+        who: Who::Any,
+        idempotency: Idempotency::Keyed,
+        surfaces: Surfaces::RestAndMcp,
+        method: Method::Post,
+        path: "/baselines/capture",
+    };
+}
+
 /// A proposed baseline.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CandidateView {
@@ -34,7 +62,7 @@ pub struct CandidateView {
     pub run_id: RunId,
     /// Its receipt; null while it is being captured, and when nothing usable came of it.
     pub receipt_id: Option<ReceiptId>,
-    /// SHA-256 of its picture; null without a receipt.
+    /// SHA-256 of its picture or values; null without a receipt.
     pub capture_digest: Option<Sha256Digest>,
     /// Its state.
     pub state: CandidateState,

@@ -42,8 +42,8 @@ pub use automations::{
     UpdateCiDispatch, UpdateSchedule, UpdateWebhook, WebhookList, WebhookView,
 };
 pub use baselines::{
-    CandidateView, CaptureVisualBaseline, ConsumeBaselineApproval, Materialized, MaterializedView, ReviewView,
-    ReviewVisualBaseline, ReviewsView,
+    CandidateView, CaptureBaseline, CaptureVisualBaseline, ConsumeBaselineApproval, Materialized, MaterializedView,
+    ReviewView, ReviewVisualBaseline, ReviewsView,
 };
 pub use catalog::{
     BaselineList, BaselineView, CatalogEntryView, CatalogRevisionList, CatalogRevisionView, GetBaseline,

@@ -254,6 +254,7 @@ operations! {
     crate::GetScenarioRunResult,
     crate::GetScenarioArtifact,
     crate::GetCaptureReceipt,
+    crate::CaptureBaseline,
     crate::CaptureVisualBaseline,
     crate::ReviewVisualBaseline,
     crate::RequestBaselineApproval,

@@ -1,24 +1,59 @@
-//! `capture_visual_baseline`: proposes a capture that the server registered. Nothing that a client says about a
-//! picture gets in here; the receipt's id is all it gives.
+//! `capture_visual_baseline` and `capture_baseline`: propose what the server registered. Nothing that a client says about
+//! a picture or a value gets in here; the receipt's id is all it gives.
 
-use pinhole_contract::{CandidateView, CaptureVisualBaseline};
+use pinhole_contract::{CandidateView, CaptureBaseline, CaptureVisualBaseline};
 use pinhole_core::{
-    Actor, BaselineKey, BaselineKind, CandidateId, CandidateState, Error, LineName, Permission, ProjectId, Result,
-    RunState,
+    Actor, BaselineKey, BaselineKind, CandidateId, CandidateState, Error, IdempotencyKey, LineName, Permission,
+    ProjectId, ReceiptId, Result, RunState,
 };
 use pinhole_store::{Candidate, Receipt, Run};
+use serde::Serialize;
 use serde_json::json;
 
 use crate::{App, idempotency::Keyed, runs, unit::Unit};
 
+/// What is proposed, whichever operation says so.
+struct Proposal<'a, C> {
+    operation: &'static str,
+    kind: BaselineKind,
+    receipt: ReceiptId,
+    line: &'a LineName,
+    key: Option<&'a IdempotencyKey>,
+    /// The command itself: the intent that the key stands for.
+    command: &'a C,
+}
+
 pub(crate) async fn capture_visual(app: &App, actor: &Actor, command: CaptureVisualBaseline) -> Result<CandidateView> {
-    let command = &command;
-    app.write(actor, "capture_visual_baseline", move |unit, _| {
+    let proposal = Proposal {
+        operation: "capture_visual_baseline",
+        kind: BaselineKind::Visual,
+        receipt: command.receipt_id,
+        line: &command.line,
+        key: command.idempotency_key.as_ref(),
+        command: &command,
+    };
+    propose(app, actor, &proposal).await
+}
+
+pub(crate) async fn capture_structured(app: &App, actor: &Actor, command: CaptureBaseline) -> Result<CandidateView> {
+    let proposal = Proposal {
+        operation: "capture_baseline",
+        kind: BaselineKind::Structured,
+        receipt: command.receipt_id,
+        line: &command.line,
+        key: command.idempotency_key.as_ref(),
+        command: &command,
+    };
+    propose(app, actor, &proposal).await
+}
+
+async fn propose<C: Serialize + Sync>(app: &App, actor: &Actor, proposal: &Proposal<'_, C>) -> Result<CandidateView> {
+    app.write(actor, proposal.operation, move |unit, _| {
         Box::pin(async move {
-            let receipt = unit.receipt(command.receipt_id).await?;
+            let receipt = unit.receipt(proposal.receipt).await?;
             let (run, receipt) =
                 runs::authorised_part(unit, receipt, |found| found.run_id, Permission::BaselineWrite).await?;
-            let call = match unit.keyed(command.idempotency_key.as_ref(), command).await? {
+            let call = match unit.keyed(proposal.key, proposal.command).await? {
                 Keyed::First(call) => call,
                 Keyed::Replay(id) => {
                     unit.unaudited();
@@ -26,13 +61,14 @@ pub(crate) async fn capture_visual(app: &App, actor: &Actor, command: CaptureVis
                     return Ok(CandidateView { replayed: true, ..candidate_view(unit, candidate).await? });
                 }
             };
-            check_line(unit, run.pins.project, &command.line).await?;
+            check_line(unit, run.pins.project, proposal.line).await?;
+            check_kind(&receipt, proposal.kind)?;
             check_evidence(&run, &receipt)?;
             let candidate = Candidate {
                 id: CandidateId::from_uuid(unit.uuid()),
                 project_id: run.pins.project,
                 environment_id: run.pins.environment,
-                key: key_of(&run, &receipt, command.line.clone()),
+                key: key_of(&run, &receipt, proposal.line.clone()),
                 run_id: run.id,
                 receipt_id: Some(receipt.id),
                 replaces: None,
@@ -51,6 +87,15 @@ pub(crate) async fn capture_visual(app: &App, actor: &Actor, command: CaptureVis
         })
     })
     .await
+}
+
+/// A picture is proposed by one operation, values by another: what is asked for is what one gets.
+fn check_kind(receipt: &Receipt, kind: BaselineKind) -> Result<()> {
+    if receipt.kind == kind {
+        return Ok(());
+    }
+    let message = format!("the receipt is of a {} checkpoint: this operation proposes {kind} ones", receipt.kind);
+    Err(Error::conflict("other_kind", message))
 }
 
 /// `main` is there from the beginning; every other line was forked.
@@ -82,7 +127,7 @@ fn key_of(run: &Run, receipt: &Receipt, line: LineName) -> BaselineKey {
         environment: run.pins.environment_slug.clone(),
         checkpoint: receipt.checkpoint.clone(),
         profile: receipt.profile.clone(),
-        kind: BaselineKind::Visual,
+        kind: receipt.kind,
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use pinhole_contract::{ApprovalRequestItem, ApprovalView, RequestBaselineApproval};
 use pinhole_core::{
-    Actor, ApprovalId, ApprovalIntent, ApprovalItem, ApprovalKind, ApprovalState, CandidateState, Disposition,
-    EnvironmentId, Error, Permission, Result, ReviewId, Sha256Digest, canonical_json_digest,
+    Actor, ApprovalId, ApprovalIntent, ApprovalItem, ApprovalKind, ApprovalState, BaselineKind, CandidateState,
+    Disposition, EnvironmentId, Error, Permission, Result, ReviewId, Sha256Digest, canonical_json_digest,
 };
 use pinhole_store::{Approval, Candidate, Project};
 use serde_json::json;
@@ -141,12 +141,12 @@ fn at(index: usize, error: Error) -> Error {
     error.with_message(message)
 }
 
-/// One item as it is decided on: a ready candidate with its newest, accepting review.
+/// One item as it is decided on: a ready candidate, of a picture with its newest, accepting review.
 async fn resolve(
     unit: &mut Unit,
     command: &RequestBaselineApproval,
     candidate: &Candidate,
-    review: ReviewId,
+    review: Option<ReviewId>,
 ) -> Result<ApprovalItem> {
     if candidate.state != CandidateState::Ready {
         return Err(Error::conflict(
@@ -158,13 +158,20 @@ async fn resolve(
         let message = format!("the candidate is for line {}, the request for {}", candidate.key.line, command.line);
         return Err(Error::conflict("other_line", message));
     }
-    let capture_digest = check_review(unit, candidate, review).await?;
+    let capture_digest = match (candidate.key.kind, review) {
+        (BaselineKind::Visual, Some(review)) => check_review(unit, candidate, review).await?,
+        (BaselineKind::Visual, None) => {
+            return Err(Error::invalid("review_id", "a picture needs its accepting review"));
+        }
+        (_, None) => receipt_of(unit, candidate).await?.capture_sha256,
+        (_, Some(_)) => return Err(Error::invalid("review_id", "only pictures are reviewed: leave it out")),
+    };
     let current = unit.active_entry(candidate.project_id, &candidate.key).await?;
     Ok(ApprovalItem {
         key: candidate.key.clone(),
         candidate: Some(candidate.id),
         capture_digest,
-        review: Some(review),
+        review,
         current_entry: current.map(|entry| entry.sha256),
     })
 }

@@ -1,15 +1,21 @@
 //! Extracted values: registered, compared with those of a baseline, and refused when they are not what was asked for.
 
 use pinhole_app::Claim;
-use pinhole_core::{ArtifactKind, RenderFacts, Sha256Digest, StagedExtract, Submission, Timestamp};
+use pinhole_core::{ArtifactKind, RenderFacts, Role, Sha256Digest, StagedExtract, Submission, Timestamp};
 use pinhole_testkit::Engine;
 use serde_json::{Value, json};
 
-use crate::{path::Path, rows::on_both_engines, support::Bench, worker::order};
+use crate::{
+    path::Path,
+    rows::on_both_engines,
+    support::{Bench, PROJECT},
+    worker::order,
+};
 
 on_both_engines! {
     values_are_compared_field_by_field
     values_that_were_not_asked_for_are_refused
+    values_become_a_structured_baseline
 }
 
 const SOURCE: &str = "schema: pinhole.scenario.v1\ntitle: Totals\nsteps:\n  - navigate: /\n  - extract: \
@@ -18,8 +24,8 @@ const TOTALS: &str = "totals";
 
 async fn prepared(engine: Engine) -> Path {
     let path = Path::on(engine).await;
-    let writer = path.bench.person("Tina", &[pinhole_core::Role::Author]).await;
-    let scenario = json!({ "project": crate::support::PROJECT, "slug": TOTALS, "source": SOURCE });
+    let writer = path.bench.person("Tina", &[Role::Author]).await;
+    let scenario = json!({ "project": PROJECT, "slug": TOTALS, "source": SOURCE });
     path.bench.keyed(&writer, "create_scenario", scenario).await.unwrap();
     path
 }
@@ -97,4 +103,37 @@ async fn values_that_were_not_asked_for_are_refused(engine: Engine) {
         assert_eq!(run["cells"][0]["failure"]["reason"], "registration_refused", "{lie}");
         assert_eq!(result["checkpoints"], json!([]), "{lie}");
     }
+}
+
+async fn values_become_a_structured_baseline(engine: Engine) {
+    let path = prepared(engine).await;
+    let bench = &path.bench;
+    let (author, approver) =
+        (bench.person("Berta", &[Role::Author]).await, bench.person("Anton", &[Role::Approver]).await);
+    let (_, first) = run(&path, json!({ "none": true }), br#"{"rows":3,"total":"42"}"#).await;
+    let receipt = json!({ "receipt_id": first["checkpoints"][0]["receipt_id"] });
+    let visual = bench.keyed(&author, "capture_visual_baseline", receipt.clone()).await.unwrap_err();
+    assert_eq!(visual.reason(), Some("other_kind"));
+    let candidate = bench.keyed(&author, "capture_baseline", receipt).await.unwrap();
+    assert_eq!(candidate["key"]["kind"], "structured");
+
+    let item = json!({ "candidate_id": candidate["id"] });
+    let request = json!({ "project": PROJECT, "items": [item] });
+    let approval = bench.keyed(&author, "request_baseline_approval", request).await.unwrap();
+    let session = bench.app.begin_session(approver.principal, "password").await.unwrap();
+    let approver = bench.app.authenticate_session(&session.secret, approver.request).await.unwrap();
+    let decision =
+        json!({ "approval_id": approval["id"], "expected_version": 1, "outcome": "approve", "reason": "right" });
+    bench.call(&approver, "decide_approval", decision).await.unwrap();
+    let consume = json!({
+        "approval_id": approval["id"], "intent_digest": approval["intent_digest"], "expected_version": 0,
+    });
+    let made = bench.keyed(&author, "consume_baseline_approval", consume).await.unwrap();
+    assert_eq!((&made["revision"], &made["entries"]), (&json!(1), &json!(1)));
+
+    let pinned = json!({ "line": "main", "latest": true });
+    let (seen, same) = run(&path, pinned.clone(), br#"{"rows":3,"total":"42"}"#).await;
+    assert_eq!((&seen["verdict"], &same["checkpoints"][0]["verdict"]), (&json!("passed"), &json!("matched")));
+    let (seen, _) = run(&path, pinned, br#"{"rows":3,"total":"43"}"#).await;
+    assert_eq!(seen["verdict"], "changed");
 }
