@@ -293,7 +293,8 @@ impl Unit {
         if self.has_fresh_session() { Ok(()) } else { Err(human_authority_needed()) }
     }
 
-    fn has_fresh_session(&self) -> bool {
+    /// Whether a user acts in a session that was re-authenticated a short while ago.
+    pub(crate) fn has_fresh_session(&self) -> bool {
         self.human_authority_until().is_some_and(|until| self.now() <= until)
     }
 

@@ -10,9 +10,13 @@ mod catalog;
 mod consume;
 mod decide;
 mod entry;
+mod lifecycle;
 mod policy;
+mod proposal;
+mod rebaseline;
 mod request;
 mod review;
+mod revision;
 mod ticket;
 
 use pinhole_core::{Error, ProjectId, Result, Role};
@@ -25,7 +29,10 @@ pub(crate) use self::{
     consume::consume,
     decide::decide,
     entry::{get as get_entry, list as list_entries},
+    lifecycle::{invalidate, retire},
     policy::{get as get_policy, update as update_policy},
+    proposal::end_captures,
+    rebaseline::rebaseline,
     request::request,
     review::{review_view, review_visual},
     ticket::create_ticket,

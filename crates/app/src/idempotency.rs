@@ -51,6 +51,17 @@ impl Unit {
         Ok(first.filter(|first| first.intent_sha256 == intent).map(|first| first.object_id))
     }
 
+    /// Remembers another object in place of what the first call with this key made: that was an approval, and now what
+    /// it was for is done.
+    pub(crate) async fn remember_instead(&mut self, key: Option<&IdempotencyKey>, object: impl ToString) -> Result<()> {
+        let key = key.ok_or_else(|| Error::precondition_required("idempotency_key"))?;
+        let (principal, operation) = (self.actor().principal, self.operation());
+        if self.replace_idempotent_object(principal, operation, key, &object.to_string()).await? {
+            return Ok(());
+        }
+        Err(Error::transient("a remembered call went away within the transaction"))
+    }
+
     /// Remembers the object that a first call made; of several, their ids with spaces between them.
     pub(crate) async fn remember(&mut self, call: KeyedCall, object: impl ToString) -> Result<()> {
         let (principal, operation) = (self.actor().principal, self.operation());

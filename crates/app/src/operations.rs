@@ -112,6 +112,9 @@ fn table() -> Vec<Entry> {
         GetApproval => baselines::get_approval,
         DecideApproval => baselines::decide,
         ConsumeBaselineApproval => baselines::consume,
+        Rebaseline => baselines::rebaseline,
+        RetireBaseline => baselines::retire,
+        InvalidateBaseline => baselines::invalidate,
         ListBaselines => baselines::list_entries,
         GetBaseline => baselines::get_entry,
         ListCatalogRevisions => baselines::list_revisions,
@@ -181,8 +184,11 @@ where
     Entry { operation: OperationSpec::of::<O>(), call }
 }
 
-/// A keyed operation makes an object, unless it found the one that an earlier call made.
+/// What can be gated says so itself. A keyed operation makes an object, unless it found the one that an earlier call made.
 fn kind_of(class: Idempotency, body: &Value) -> ReplyKind {
+    if body.get("outcome").is_some_and(|outcome| outcome == "approval_required") {
+        return ReplyKind::ApprovalRequired;
+    }
     let keyed = matches!(class, Idempotency::Keyed | Idempotency::KeyedCas);
     if keyed && body.get("replayed") != Some(&Value::Bool(true)) { ReplyKind::Created } else { ReplyKind::Completed }
 }

@@ -1,20 +1,55 @@
 //! The baseline path: candidate, review, consumption; what is between them is in `approvals`.
 
 use pinhole_core::{
-    ApprovalId, BaselineEntryId, BaselineKey, CandidateId, CandidateState, Disposition, IdempotencyKey, LineName,
-    Permission, PrincipalId, Reason, ReceiptId, ReviewId, RunId, Sha256Digest, Timestamp,
+    ApprovalId, BaselineEntryId, BaselineKey, BaselineSelector, CandidateId, CandidateState, Disposition,
+    EnvironmentSelector, IdempotencyKey, LineName, Permission, PrincipalId, Reason, ReceiptId, ReviewId, RunId,
+    RunSelectors, ScenarioSelector, Sha256Digest, Slug, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Idempotency, Method, Operation, Spec, Surfaces, Who, bounded};
 
-/// Propose a registered capture as a visual baseline.
+/// A run that captures what is proposed. Starting it needs `run.start` too.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CaptureRun {
+    /// The project.
+    pub project: Slug,
+    /// The scenario.
+    pub scenario: Slug,
+    /// Which revision of it: `{digest}` or `{head: true}`.
+    pub revision: ScenarioSelector,
+    /// The environment.
+    pub environment: Slug,
+    /// Which revision of it: `{revision}` or `{latest: true}`.
+    pub environment_revision: EnvironmentSelector,
+    /// What to compare with.
+    pub baseline: BaselineSelector,
+    /// The checkpoint that is proposed.
+    pub checkpoint: Slug,
+    /// The matrix row that it is proposed of, or `default`.
+    pub profile: Slug,
+}
+
+impl From<&CaptureRun> for RunSelectors {
+    fn from(run: &CaptureRun) -> Self {
+        let CaptureRun { project, scenario, revision, environment, environment_revision, baseline, .. } = run.clone();
+        Self { project, scenario, revision, environment, environment_revision, baseline }
+    }
+}
+
+/// Propose a capture as a visual baseline: exactly one of `receipt_id` and `run` says where it comes from. With a run the
+/// candidate is `capturing` until the run ends; the same call with the same key tells how it stands.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CaptureVisualBaseline {
     /// A receipt that the server registered.
-    pub receipt_id: ReceiptId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt_id: Option<ReceiptId>,
+    /// A new run that captures it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<CaptureRun>,
     /// The catalog line; `main` when left out.
     #[serde(default)]
     pub line: LineName,
@@ -23,12 +58,16 @@ pub struct CaptureVisualBaseline {
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
-/// Propose extracted values that the server registered as a structured baseline.
+/// Propose extracted values as a structured baseline; where they come from is said as for pictures.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CaptureBaseline {
     /// A receipt of extracted values that the server registered.
-    pub receipt_id: ReceiptId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt_id: Option<ReceiptId>,
+    /// A new run that reads them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<CaptureRun>,
     /// The catalog line; `main` when left out.
     #[serde(default)]
     pub line: LineName,
@@ -41,7 +80,7 @@ impl Operation for CaptureBaseline {
     type Output = CandidateView;
     const SPEC: Spec = Spec {
         name: "capture_baseline",
-        summary: "Propose extracted values that the server registered as a structured baseline.",
+        summary: "Propose extracted values that the server registered, or will by a run, as a structured baseline.",
         permission: Some(Permission::BaselineWrite),
         who: Who::Any,
         idempotency: Idempotency::Keyed,
@@ -87,7 +126,7 @@ impl Operation for CaptureVisualBaseline {
     type Output = CandidateView;
     const SPEC: Spec = Spec {
         name: "capture_visual_baseline",
-        summary: "Propose a capture that the server registered as a visual baseline.",
+        summary: "Propose a capture as a visual baseline: one that the server registered, or that of a run started now.",
         permission: Some(Permission::BaselineWrite),
         who: Who::Any,
         idempotency: Idempotency::Keyed,

@@ -12,8 +12,10 @@ mod catalog;
 mod environment_document;
 mod environments;
 mod error;
+mod gated;
 mod grants;
 mod investigations;
+mod lifecycle;
 mod me;
 mod page;
 mod parse;
@@ -42,8 +44,8 @@ pub use automations::{
     UpdateCiDispatch, UpdateSchedule, UpdateWebhook, WebhookList, WebhookView,
 };
 pub use baselines::{
-    CandidateView, CaptureBaseline, CaptureVisualBaseline, ConsumeBaselineApproval, Materialized, MaterializedView,
-    ReviewView, ReviewVisualBaseline, ReviewsView,
+    CandidateView, CaptureBaseline, CaptureRun, CaptureVisualBaseline, ConsumeBaselineApproval, Materialized,
+    MaterializedView, ReviewView, ReviewVisualBaseline, ReviewsView,
 };
 pub use catalog::{
     BaselineList, BaselineView, CatalogEntryView, CatalogRevisionList, CatalogRevisionView, GetBaseline,
@@ -55,11 +57,13 @@ pub use environments::{
     HostPatternsView, ListEnvironments, UpdateEnvironment,
 };
 pub use error::{ErrorBody, status_of};
+pub use gated::Gated;
 pub use grants::{GrantList, GrantRole, GrantView, ListGrants, RevokeRole};
 pub use investigations::{
     AddFinding, CaseList, CaseView, ClaimInvestigation, DisposeInvestigation, EpisodeView, FindingView,
     GetInvestigation, InvestigationView, ListInvestigations, OpenInvestigation, QueueView,
 };
+pub use lifecycle::{EndedBaselineView, InvalidateBaseline, Rebaseline, RebaselineRun, RetireBaseline};
 pub use me::{
     CreateDecisionTicket, ListMySessions, RevokeMySession, SessionList, SessionView, TicketDecision, TicketView,
 };

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pinhole_core::{
-    ApprovalId, ApprovalItem, BaselineKey, BaselineKind, DecisionId, Disposition, Outcome, ReceiptId, ReviewId, Slug,
+    ApprovalId, ApprovalItem, ApprovalKind, BaselineKey, BaselineKind, DecisionId, Disposition, EntryState, Outcome,
+    Reason, ReceiptId, ReviewId, Slug,
 };
 
 use crate::{
-    ApprovalDecision, CaptureReceipt, CatalogEntry, Predicate as _, ReviewDisposition, TrustedKeys, VerifyError,
-    predicate_type, verify::verified_statement,
+    ApprovalDecision, CaptureReceipt, CatalogEntry, Predicate as _, ReviewDisposition, RevisionCause, TrustedKeys,
+    VerifyError, predicate_type, verify::verified_statement,
 };
 
 /// Verified receipts, reviews and decisions of one project.
@@ -91,12 +92,64 @@ impl Evidence {
         Ok(first)
     }
 
+    /// Whether the approval behind a revision was given, if its cause names one, and for what the revision says.
+    pub(crate) fn caused(&self, cause: &RevisionCause, entries: &[CatalogEntry]) -> Result<(), VerifyError> {
+        match cause {
+            RevisionCause::Consumed { approval } => self.approved_as(*approval, ApprovalKind::Baseline).map(drop),
+            RevisionCause::Retired { entry, reason, approval: Some(approval), .. } => self.check_ended(
+                *approval,
+                ApprovalKind::Retire,
+                reason,
+                entries.iter().find(|found| found.id == *entry),
+            ),
+            RevisionCause::Invalidated { entry, reason, approval: Some(approval), .. } => {
+                let entry = entries.iter().find(|found| found.id == *entry);
+                self.check_ended(*approval, ApprovalKind::Invalidate, reason, entry)
+            }
+            RevisionCause::Retired { .. } | RevisionCause::Invalidated { .. } | RevisionCause::Forked { .. } => Ok(()),
+        }
+    }
+
+    fn approved_as(&self, approval: ApprovalId, kind: ApprovalKind) -> Result<&ApprovalDecision, VerifyError> {
+        let decision = self.approved(approval)?;
+        if decision.intent.kind == kind {
+            return Ok(decision);
+        }
+        Err(VerifyError::new(approval.to_string(), format!("it was approved to {}", decision.intent.kind)))
+    }
+
+    /// Whether the end of an entry was approved with this reason. An entry that another has replaced since is no longer
+    /// in the tree.
+    fn check_ended(
+        &self,
+        approval: ApprovalId,
+        kind: ApprovalKind,
+        reason: &Reason,
+        entry: Option<&CatalogEntry>,
+    ) -> Result<(), VerifyError> {
+        let decision = self.approved_as(approval, kind)?;
+        let wrong = || {
+            VerifyError::new(
+                approval.to_string(),
+                "what was approved is the end of another entry, or for another reason",
+            )
+        };
+        if decision.intent.reason.as_ref() != Some(reason) {
+            return Err(wrong());
+        }
+        let Some(entry) = entry else { return Ok(()) };
+        let active = CatalogEntry { state: EntryState::Active, ..entry.clone() }.digest();
+        let active = active.map_err(|error| VerifyError::from_error(&entry.key.path(), &error))?;
+        let named = decision.intent.items.iter().any(|item| item.current_entry == Some(active));
+        if named { Ok(()) } else { Err(wrong()) }
+    }
+
     /// Whether receipt, review and decisions support `entry`. On a forked line, what was approved for the line that it
     /// was forked from counts.
     pub(crate) fn supports(&self, entry: &CatalogEntry, forked: bool) -> Result<(), VerifyError> {
         self.check_receipt(entry)?;
         self.check_review(entry)?;
-        let decision = self.approved(entry.approval)?;
+        let decision = self.approved_as(entry.approval, ApprovalKind::Baseline)?;
         let is_this = |item: &ApprovalItem| {
             same_key(&item.key, &entry.key, forked)
                 && item.capture_digest == entry.capture_digest

@@ -70,9 +70,8 @@ pub fn verify_catalog(files: &Files, keys: &TrustedKeys) -> Result<CatalogReport
     check_head(files, &head, &chain, &entries)?;
     let evidence = Evidence::read(&head.project, of_kind(files, |kind| matches!(kind, Kind::Evidence)), keys)?;
     for revision in &chain {
-        if let RevisionCause::Consumed { approval } = revision.revision.cause {
-            evidence.approved(approval).map_err(|error| error.within(&revision_path(revision.revision.number)))?;
-        }
+        let content = &revision.revision;
+        evidence.caused(&content.cause, &entries).map_err(|error| error.within(&revision_path(content.number)))?;
     }
     let forked = matches!(chain.first().map(|first| &first.revision.cause), Some(RevisionCause::Forked { .. }));
     for entry in &entries {

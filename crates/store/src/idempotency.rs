@@ -44,6 +44,23 @@ impl Tx {
         .await
     }
 
+    /// Puts another object in the place of the one that the first call with a key made; false without such a call.
+    pub async fn replace_idempotent_object(
+        &mut self,
+        principal: PrincipalId,
+        operation: &str,
+        key: &IdempotencyKey,
+        object: &str,
+    ) -> Result<bool> {
+        let changed = self
+            .execute(
+                "UPDATE idempotency_keys SET object_id = $4 WHERE principal_id = $1 AND operation = $2 AND \"key\" = $3",
+                &[text(principal), text(operation), text(key), text(object)],
+            )
+            .await?;
+        Ok(changed == 1)
+    }
+
     /// Remembers the first call with a key; `conflict` when another transaction was first.
     pub async fn insert_idempotent_call(
         &mut self,

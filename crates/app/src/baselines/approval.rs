@@ -1,12 +1,13 @@
 //! An approval as it is read, approvals as they are listed, and whether what one rests on still holds.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use pinhole_contract::{
     ApprovalList, ApprovalView, Cursor, DecisionView, GetApproval, ListApprovals, ListedApprovalView,
 };
 use pinhole_core::{
-    Actor, ApprovalId, ApprovalItem, ApprovalState, CandidateState, Error, Permission, ProjectId, Result,
+    Actor, ApprovalId, ApprovalIntent, ApprovalItem, ApprovalState, CandidateState, EnvironmentId, Error, Permission,
+    ProjectId, Result, canonical_json_digest,
 };
 use pinhole_store::{Approval, ApprovalFilter, Candidate, Decision, ListedApproval};
 use serde_json::json;
@@ -92,6 +93,35 @@ pub(super) fn check_pending(approval: &Approval) -> Result<()> {
     }
     let message = format!("the approval is {}: only a pending one can be decided", approval.state);
     Err(Error::conflict("not_pending", message))
+}
+
+/// Opens an approval of `intent`, whose items are in `environments` in their order, and tells of it.
+pub(super) async fn open(
+    unit: &mut Unit,
+    project: ProjectId,
+    intent: ApprovalIntent,
+    lifetime: Duration,
+    environments: &[EnvironmentId],
+) -> Result<Approval> {
+    let approval = Approval {
+        id: ApprovalId::from_uuid(unit.uuid()),
+        project_id: project,
+        line: intent.line.clone(),
+        version: 1,
+        state: ApprovalState::Pending,
+        intent_sha256: canonical_json_digest(&intent)?,
+        policy_revision: intent.policy_revision,
+        intent,
+        requested_by: unit.actor().principal,
+        created_at: unit.now(),
+        expires_at: unit.now().plus(lifetime),
+        consumed_revision: None,
+    };
+    unit.insert_approval(&approval, environments).await?;
+    let (object, detail) = (approval.id.to_string(), json!({ "intent": approval.intent_sha256 }));
+    unit.audit(Some(project), Some(object.clone()), detail.clone()).await?;
+    unit.event("approval.requested", project, object, detail).await?;
+    Ok(approval)
 }
 
 /// Looks whether a pending or approved request has ended without anybody having recorded it.

@@ -1,101 +1,127 @@
-//! `capture_visual_baseline` and `capture_baseline`: propose what the server registered. Nothing that a client says about
-//! a picture or a value gets in here; the receipt's id is all it gives.
+//! `capture_visual_baseline` and `capture_baseline`: propose what the server registered, or what a run that they start will
+//! capture. Nothing that a client says about a picture or a value gets in here: it names a receipt, or what to run.
 
-use pinhole_contract::{CandidateView, CaptureBaseline, CaptureVisualBaseline};
+use pinhole_contract::{CandidateView, CaptureBaseline, CaptureRun, CaptureVisualBaseline};
 use pinhole_core::{
-    Actor, BaselineKey, BaselineKind, CandidateId, CandidateState, Error, IdempotencyKey, LineName, Permission,
-    ProjectId, ReceiptId, Result, RunState,
+    Actor, BaselineKind, Error, IdempotencyKey, LineName, Permission, ProjectId, ReceiptId, Result, RunSelectors,
 };
-use pinhole_store::{Candidate, Receipt, Run};
-use serde::Serialize;
-use serde_json::json;
+use pinhole_store::{Candidate, Receipt};
+use serde_json::{Value, json};
 
-use crate::{App, idempotency::Keyed, runs, unit::Unit};
+use super::proposal::Proposal;
+use crate::{
+    App,
+    idempotency::{Keyed, KeyedCall},
+    readiness::check_space,
+    runs,
+    unit::Unit,
+};
 
 /// What is proposed, whichever operation says so.
-struct Proposal<'a, C> {
-    operation: &'static str,
+struct Capture<'a> {
     kind: BaselineKind,
-    receipt: ReceiptId,
+    receipt_id: Option<ReceiptId>,
+    run: Option<&'a CaptureRun>,
     line: &'a LineName,
     key: Option<&'a IdempotencyKey>,
-    /// The command itself: the intent that the key stands for.
-    command: &'a C,
+    /// The command itself: what the key stands for, unless it starts a run.
+    intent: Value,
 }
 
 pub(crate) async fn capture_visual(app: &App, actor: &Actor, command: CaptureVisualBaseline) -> Result<CandidateView> {
-    let proposal = Proposal {
-        operation: "capture_visual_baseline",
+    let capture = Capture {
         kind: BaselineKind::Visual,
-        receipt: command.receipt_id,
+        receipt_id: command.receipt_id,
+        run: command.run.as_ref(),
         line: &command.line,
         key: command.idempotency_key.as_ref(),
-        command: &command,
+        intent: serde_json::to_value(&command).map_err(Error::internal)?,
     };
-    propose(app, actor, &proposal).await
+    propose(app, actor, "capture_visual_baseline", &capture).await
 }
 
 pub(crate) async fn capture_structured(app: &App, actor: &Actor, command: CaptureBaseline) -> Result<CandidateView> {
-    let proposal = Proposal {
-        operation: "capture_baseline",
+    let capture = Capture {
         kind: BaselineKind::Structured,
-        receipt: command.receipt_id,
+        receipt_id: command.receipt_id,
+        run: command.run.as_ref(),
         line: &command.line,
         key: command.idempotency_key.as_ref(),
-        command: &command,
+        intent: serde_json::to_value(&command).map_err(Error::internal)?,
     };
-    propose(app, actor, &proposal).await
+    propose(app, actor, "capture_baseline", &capture).await
 }
 
-async fn propose<C: Serialize + Sync>(app: &App, actor: &Actor, proposal: &Proposal<'_, C>) -> Result<CandidateView> {
-    app.write(actor, proposal.operation, move |unit, _| {
+async fn propose(app: &App, actor: &Actor, operation: &'static str, capture: &Capture<'_>) -> Result<CandidateView> {
+    if capture.receipt_id.is_some() == capture.run.is_some() {
+        return Err(one_source());
+    }
+    let space = &app.blobs().free_space_percent();
+    app.write(actor, operation, move |unit, _| {
         Box::pin(async move {
-            let receipt = unit.receipt(proposal.receipt).await?;
-            let (run, receipt) =
-                runs::authorised_part(unit, receipt, |found| found.run_id, Permission::BaselineWrite).await?;
-            let call = match unit.keyed(proposal.key, proposal.command).await? {
-                Keyed::First(call) => call,
-                Keyed::Replay(id) => {
-                    unit.unaudited();
-                    let candidate = unit.candidate(id.parse()?).await?.ok_or_else(Error::not_found)?;
-                    return Ok(CandidateView { replayed: true, ..candidate_view(unit, candidate).await? });
-                }
-            };
-            check_line(unit, run.pins.project, proposal.line).await?;
-            check_kind(&receipt, proposal.kind)?;
-            check_evidence(&run, &receipt)?;
-            let candidate = Candidate {
-                id: CandidateId::from_uuid(unit.uuid()),
-                project_id: run.pins.project,
-                environment_id: run.pins.environment,
-                key: key_of(&run, &receipt, proposal.line.clone()),
-                run_id: run.id,
-                receipt_id: Some(receipt.id),
-                replaces: None,
-                reason: None,
-                state: CandidateState::Ready,
-                author: unit.actor().principal,
-                created_at: unit.now(),
-            };
-            unit.insert_candidate(&candidate).await?;
-            unit.remember(call, candidate.id).await?;
-            let (project, id) = (candidate.project_id, candidate.id.to_string());
-            let detail = json!({ "key": candidate.key, "receipt": receipt.id, "capture": receipt.capture_sha256 });
-            unit.audit(Some(project), Some(id.clone()), detail).await?;
-            unit.event("candidate.ready", project, id, json!({ "candidate": candidate.id })).await?;
-            candidate_view(unit, candidate).await
+            match (capture.receipt_id, capture.run) {
+                (Some(receipt), _) => of_receipt(unit, capture, receipt).await,
+                (None, Some(run)) => of_run(unit, capture, run, space).await,
+                (None, None) => Err(one_source()),
+            }
         })
     })
     .await
 }
 
-/// A picture is proposed by one operation, values by another: what is asked for is what one gets.
-fn check_kind(receipt: &Receipt, kind: BaselineKind) -> Result<()> {
-    if receipt.kind == kind {
-        return Ok(());
+/// Told where neither or both of the two possible sources of a capture are named.
+pub(super) fn one_source() -> Error {
+    Error::invalid("receipt_id", "expected either receipt_id or run")
+}
+
+async fn of_receipt(unit: &mut Unit, capture: &Capture<'_>, receipt: ReceiptId) -> Result<CandidateView> {
+    let receipt = unit.receipt(receipt).await?;
+    let (run, receipt) = runs::authorised_part(unit, receipt, |found| found.run_id, Permission::BaselineWrite).await?;
+    let keyed = unit.keyed(capture.key, &capture.intent).await?;
+    let call = match first(unit, keyed).await? {
+        Ok(call) => call,
+        Err(view) => return Ok(view),
+    };
+    check_line(unit, run.pins.project, capture.line).await?;
+    if receipt.kind != capture.kind {
+        let (found, wanted) = (receipt.kind, capture.kind);
+        let message = format!("the receipt is of a {found} checkpoint: this operation proposes {wanted} ones");
+        return Err(Error::conflict("other_kind", message));
     }
-    let message = format!("the receipt is of a {} checkpoint: this operation proposes {kind} ones", receipt.kind);
-    Err(Error::conflict("other_kind", message))
+    Proposal::of_receipt(&run, &receipt, capture.line.clone())?.open(unit, call).await
+}
+
+async fn of_run(
+    unit: &mut Unit,
+    capture: &Capture<'_>,
+    run: &CaptureRun,
+    space: &Result<Option<f64>>,
+) -> Result<CandidateView> {
+    let order = RunSelectors::from(run);
+    let needs = [Permission::BaselineWrite, Permission::RunStart];
+    let admissible = runs::admissible(unit, &order, &needs).await?;
+    check_space(unit.app().settings(), space)?;
+    let (line, place) = (capture.line.clone(), (&run.checkpoint, &run.profile, capture.kind));
+    let intent = json!({ "pins": admissible.pins, "line": line, "checkpoint": place.0, "profile": place.1 });
+    let keyed = unit.keyed(capture.key, &intent).await?;
+    let call = match first(unit, keyed).await? {
+        Ok(call) => call,
+        Err(view) => return Ok(view),
+    };
+    check_line(unit, admissible.project.id, &line).await?;
+    Proposal::of_run(unit, admissible, line, place).await?.open(unit, call).await
+}
+
+/// The first call with its key, or as an error the candidate that a repeat finds.
+pub(super) async fn first(unit: &mut Unit, keyed: Keyed) -> Result<Result<KeyedCall, CandidateView>> {
+    match keyed {
+        Keyed::First(call) => Ok(Ok(call)),
+        Keyed::Replay(id) => {
+            unit.unaudited();
+            let candidate = unit.candidate(id.parse()?).await?.ok_or_else(Error::not_found)?;
+            Ok(Err(CandidateView { replayed: true, ..candidate_view(unit, candidate).await? }))
+        }
+    }
 }
 
 /// `main` is there from the beginning; every other line was forked.
@@ -106,31 +132,6 @@ pub(super) async fn check_line(unit: &mut Unit, project: ProjectId, line: &LineN
     Err(Error::conflict("no_such_line", format!("the project has no line {line}: fork it first")))
 }
 
-fn check_evidence(run: &Run, receipt: &Receipt) -> Result<()> {
-    if run.trigger == runs::Trigger::TRY {
-        return Err(Error::conflict("reference_only", "a capture of a trial run is a reference and never a baseline"));
-    }
-    if run.state != RunState::Completed {
-        let message = format!("the run is {}: only captures of a completed run can become baselines", run.state);
-        return Err(Error::conflict("run_not_completed", message));
-    }
-    if !receipt.not_evidence.is_empty() {
-        return Err(Error::conflict("not_evidence", "the capture is not evidence: its receipt says why"));
-    }
-    Ok(())
-}
-
-fn key_of(run: &Run, receipt: &Receipt, line: LineName) -> BaselineKey {
-    BaselineKey {
-        line,
-        scenario: run.pins.scenario_slug.clone(),
-        environment: run.pins.environment_slug.clone(),
-        checkpoint: receipt.checkpoint.clone(),
-        profile: receipt.profile.clone(),
-        kind: receipt.kind,
-    }
-}
-
 /// The receipt of a candidate that is ready.
 pub(super) async fn receipt_of(unit: &mut Unit, candidate: &Candidate) -> Result<Receipt> {
     let absent = || Error::internal("a candidate without its receipt");
@@ -138,7 +139,8 @@ pub(super) async fn receipt_of(unit: &mut Unit, candidate: &Candidate) -> Result
     unit.receipt(id).await?.ok_or_else(absent)
 }
 
-async fn candidate_view(unit: &mut Unit, candidate: Candidate) -> Result<CandidateView> {
+/// A candidate with the entry that its key has now.
+pub(super) async fn candidate_view(unit: &mut Unit, candidate: Candidate) -> Result<CandidateView> {
     let receipt = match candidate.receipt_id {
         None => None,
         Some(_) => Some(receipt_of(unit, &candidate).await?),

@@ -1,16 +1,12 @@
 //! `consume_baseline_approval`: turns one approved intent into one catalog revision, once. All items go in or none, and
 //! the line moves only from the revision that the caller named.
 
-use std::collections::BTreeMap;
-
 use pinhole_contract::{ConsumeBaselineApproval, Materialized, MaterializedView};
 use pinhole_core::{
-    Actor, ApprovalItem, ApprovalState, BaselineEntryId, BaselineKey, CandidateState, EntryState, Error, Permission,
-    Result, Sha256Digest, canonical_json,
+    Actor, ApprovalItem, ApprovalState, BaselineEntryId, CandidateState, EntryState, Error, Permission, Result,
+    Sha256Digest, canonical_json,
 };
-use pinhole_receipt::{
-    CatalogEntry, CatalogRevision as Statement, RevisionCause, RevisionContent, entries_digest, manifest,
-};
+use pinhole_receipt::{CatalogEntry, RevisionCause};
 use pinhole_store::{Approval, Candidate, CatalogRevision, Entry};
 use serde_json::json;
 
@@ -18,7 +14,8 @@ use super::{
     approval::{Requested, authorised, end, ended, move_on},
     authorise_authorship,
     candidate::receipt_of,
-    catalog::{assemble, published_entries},
+    catalog::published_entries,
+    revision::{self, Head},
 };
 use crate::{
     App,
@@ -43,15 +40,12 @@ pub(crate) async fn consume(app: &App, actor: &Actor, command: ConsumeBaselineAp
                     return materialized(unit, approval, true).await.map(Ok);
                 }
             };
-            let line = unit.catalog_line(approval.project_id, &approval.line).await?;
-            let head = line.as_ref().map_or(0, |line| line.head_revision);
-            expect_version(command.expected_version, head)?;
+            let head = Head::of(unit, approval.project_id, &approval.line).await?;
+            expect_version(command.expected_version, head.revision)?;
             if let Some(refusal) = refuse(unit, command, &requested).await? {
                 return Ok(Err(refusal));
             }
-            let previous = line.and_then(|line| line.head_sha256);
-            let revision = materialize(unit, &requested, head, previous).await?;
-            move_on(unit, approval, ApprovalState::Consumed, Some(revision.revision)).await?;
+            let revision = materialize(unit, &requested, &head).await?;
             unit.remember(call, approval.id).await?;
             record(unit, approval, &revision).await?;
             let approval = unit.approval(approval.id).await?.ok_or_else(Error::not_found)?;
@@ -64,6 +58,11 @@ pub(crate) async fn consume(app: &App, actor: &Actor, command: ConsumeBaselineAp
 /// Why this approval cannot be consumed; what ended it meanwhile is recorded.
 async fn refuse(unit: &mut Unit, command: &ConsumeBaselineApproval, requested: &Requested) -> Result<Option<Error>> {
     let approval = &requested.approval;
+    if !approval.intent.kind.is_baseline() {
+        let kind = approval.intent.kind;
+        let message = format!("the approval is to {kind} a baseline: call that operation again with it");
+        return Err(Error::conflict("other_kind", message));
+    }
     if command.intent_digest != approval.intent_sha256 {
         return Err(Error::conflict("other_intent", "the approval is for another intent: read it again"));
     }
@@ -80,26 +79,18 @@ async fn refuse(unit: &mut Unit, command: &ConsumeBaselineApproval, requested: &
 }
 
 /// Writes entries and the signed revision, and moves the line.
-async fn materialize(
-    unit: &mut Unit,
-    requested: &Requested,
-    head: u32,
-    previous: Option<Sha256Digest>,
-) -> Result<CatalogRevision> {
+async fn materialize(unit: &mut Unit, requested: &Requested, head: &Head) -> Result<CatalogRevision> {
     let Requested { approval, candidates } = requested;
-    let (project, line, number) = (approval.project_id, &approval.line, head + 1);
-    let mut entries = published_entries(unit, project, line, head).await?;
+    let (project, line, number) = (approval.project_id, &approval.line, head.next());
+    let mut entries = published_entries(unit, project, line, head.revision).await?;
     let mut fresh = Vec::with_capacity(candidates.len());
     for (item, candidate) in approval.intent.items.iter().zip(candidates) {
         let entry = entry(unit, approval, item, candidate).await?;
         entries.insert(entry.key.clone(), entry.clone());
         fresh.push(entry);
     }
-    let content = content(unit, approval, number, previous, &entries).await?;
-    // First of all writes, so that of two transactions the later one waits here and then starts anew.
-    if !unit.advance_catalog_line(project, line, head, content.digest()?).await? {
-        return Err(Error::transient("a catalog line moved beneath its transaction"));
-    }
+    let cause = RevisionCause::Consumed { approval: approval.id };
+    let content = revision::begin(unit, project, line, head, &entries, cause).await?;
     for (entry, candidate) in fresh.into_iter().zip(candidates) {
         unit.end_active_entry(project, &entry.key, EntryState::Superseded, number).await?;
         insert_entry(unit, candidate, entry, number).await?;
@@ -107,9 +98,8 @@ async fn materialize(
             return Err(Error::transient("a candidate changed beneath its transaction"));
         }
     }
-    let revision = sign(unit, approval, content).await?;
-    unit.insert_catalog_revision(&revision).await?;
-    Ok(revision)
+    move_on(unit, approval, ApprovalState::Consumed, Some(number)).await?;
+    revision::end(unit, project, content).await
 }
 
 async fn entry(
@@ -133,27 +123,6 @@ async fn entry(
     })
 }
 
-async fn content(
-    unit: &mut Unit,
-    approval: &Approval,
-    number: u32,
-    previous: Option<Sha256Digest>,
-    entries: &BTreeMap<BaselineKey, CatalogEntry>,
-) -> Result<RevisionContent> {
-    let project = unit.project(approval.project_id).await?;
-    let project = project.ok_or_else(|| Error::internal("an approval without its project"))?;
-    let entries: Vec<_> = entries.values().cloned().collect();
-    Ok(RevisionContent {
-        project: project.slug,
-        line: approval.line.clone(),
-        number,
-        previous_digest: previous,
-        entries_digest: entries_digest(&entries)?,
-        cause: RevisionCause::Consumed { approval: approval.id },
-        created_at: unit.now(),
-    })
-}
-
 async fn insert_entry(unit: &mut Unit, candidate: &Candidate, document: CatalogEntry, number: u32) -> Result<()> {
     let bytes = canonical_json(&document)?;
     let entry = Entry {
@@ -172,27 +141,6 @@ async fn insert_entry(unit: &mut Unit, candidate: &Candidate, document: CatalogE
         created_at: unit.now(),
     };
     unit.insert_entry(&entry).await
-}
-
-/// Signs the revision together with the manifest of the tree that will be published for it.
-async fn sign(unit: &mut Unit, approval: &Approval, content: RevisionContent) -> Result<CatalogRevision> {
-    let input = assemble(unit, approval.project_id, content).await?;
-    let manifest_sha256 = manifest(&input)?;
-    let statement = Statement::new(input.revision, manifest_sha256)?;
-    let envelope = unit.signed(&statement)?;
-    let RevisionContent { line, number, previous_digest, cause, created_at, .. } = statement.revision;
-    Ok(CatalogRevision {
-        project_id: approval.project_id,
-        line,
-        revision: number,
-        previous_sha256: previous_digest,
-        sha256: statement.digest,
-        manifest_sha256,
-        cause: serde_json::to_value(cause).map_err(Error::internal)?,
-        envelope,
-        created_by: unit.actor().principal,
-        created_at,
-    })
 }
 
 async fn record(unit: &mut Unit, approval: &Approval, revision: &CatalogRevision) -> Result<()> {

@@ -48,7 +48,8 @@ pub(super) async fn authorised(unit: &mut Unit, id: BaselineEntryId, permission:
     unit.authorised(entry, |entry| Place::environment(entry.project_id, entry.environment_id), permission).await
 }
 
-fn view(entry: Entry) -> Result<BaselineView> {
+/// An entry as views show it.
+pub(super) fn view(entry: Entry) -> Result<BaselineView> {
     let document: CatalogEntry = serde_json::from_str(&entry.document).map_err(Error::internal)?;
     Ok(BaselineView {
         id: entry.id,

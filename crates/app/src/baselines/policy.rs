@@ -25,6 +25,8 @@ pub(super) struct Policy {
     pub(super) quorum: u32,
     /// How long an approval may be decided and consumed.
     pub(super) lifetime: Duration,
+    /// Whether an owner without human authority may ask for approval to retire or invalidate.
+    pub(super) gate: bool,
     two_persons: TwoPersons,
 }
 
@@ -52,12 +54,14 @@ impl Policy {
                 revision: DEFAULTS,
                 quorum: 1,
                 lifetime: lifetime(DEFAULT_LIFETIME_S),
+                gate: true,
                 two_persons: TwoPersons::Auto,
             },
             Some(stored) => Self {
                 revision: stored.revision,
                 quorum: stored.quorum,
                 lifetime: lifetime(stored.lifetime_s),
+                gate: stored.gate == Gate::On,
                 two_persons: stored.two_persons,
             },
         }

@@ -5,15 +5,14 @@ use std::collections::BTreeSet;
 
 use pinhole_contract::{ApprovalRequestItem, ApprovalView, RequestBaselineApproval};
 use pinhole_core::{
-    Actor, ApprovalId, ApprovalIntent, ApprovalItem, ApprovalKind, ApprovalState, BaselineKind, CandidateState,
-    Disposition, EnvironmentId, Error, Permission, Result, ReviewId, Sha256Digest, canonical_json_digest,
+    Actor, ApprovalIntent, ApprovalItem, ApprovalKind, BaselineKind, CandidateState, Disposition, EnvironmentId, Error,
+    Permission, Result, ReviewId, Sha256Digest,
 };
-use pinhole_store::{Approval, Candidate, Project};
-use serde_json::json;
+use pinhole_store::{Candidate, Project};
 use uuid::Uuid;
 
 use super::{
-    approval::approval_view,
+    approval::{approval_view, open},
     authorise_authorship,
     candidate::{check_line, receipt_of},
     policy::Policy,
@@ -40,12 +39,10 @@ pub(crate) async fn request(app: &App, actor: &Actor, command: RequestBaselineAp
             };
             check_line(unit, project.id, &command.line).await?;
             check_remote(unit, command).await?;
-            let (approval, environments) = approval(unit, &project, command, &candidates).await?;
-            unit.insert_approval(&approval, &environments).await?;
+            let policy = Policy::present(unit, project.id).await?;
+            let (intent, environments) = intent(unit, command, &candidates, policy.revision).await?;
+            let approval = open(unit, project.id, intent, policy.lifetime, &environments).await?;
             unit.remember(call, approval.id).await?;
-            let (object, detail) = (approval.id.to_string(), json!({ "intent": approval.intent_sha256 }));
-            unit.audit(Some(project.id), Some(object.clone()), detail.clone()).await?;
-            unit.event("approval.requested", project.id, object, detail).await?;
             approval_view(unit, approval).await
         })
     })
@@ -91,12 +88,13 @@ async fn check_remote(unit: &mut Unit, command: &RequestBaselineApproval) -> Res
     }
 }
 
-async fn approval(
+/// What is to be approved, and the environment of each item.
+async fn intent(
     unit: &mut Unit,
-    project: &Project,
     command: &RequestBaselineApproval,
     candidates: &[Candidate],
-) -> Result<(Approval, Vec<EnvironmentId>)> {
+    policy_revision: u32,
+) -> Result<(ApprovalIntent, Vec<EnvironmentId>)> {
     let mut items = Vec::with_capacity(candidates.len());
     for (index, (candidate, item)) in candidates.iter().zip(&command.items).enumerate() {
         let item = resolve(unit, command, candidate, item.review_id).await.map_err(|e| at(index, e))?;
@@ -108,31 +106,16 @@ async fn approval(
         let message = format!("two items are for {}: an approval has one for each key", one.key.path());
         return Err(Error::conflict("same_key", message));
     }
-    let policy = Policy::present(unit, project.id).await?;
     let intent = ApprovalIntent {
         kind: ApprovalKind::Baseline,
         items,
         line: command.line.clone(),
-        policy_revision: policy.revision,
+        policy_revision,
         release_label: command.release_label.clone(),
         publication: command.publication.clone(),
         reason: None,
     };
-    let approval = Approval {
-        id: ApprovalId::from_uuid(unit.uuid()),
-        project_id: project.id,
-        line: command.line.clone(),
-        version: 1,
-        state: ApprovalState::Pending,
-        intent_sha256: canonical_json_digest(&intent)?,
-        intent,
-        policy_revision: policy.revision,
-        requested_by: unit.actor().principal,
-        created_at: unit.now(),
-        expires_at: unit.now().plus(policy.lifetime),
-        consumed_revision: None,
-    };
-    Ok((approval, environments))
+    Ok((intent, environments))
 }
 
 /// Names the item in what is told about it.
@@ -167,6 +150,10 @@ async fn resolve(
         (_, Some(_)) => return Err(Error::invalid("review_id", "only pictures are reviewed: leave it out")),
     };
     let current = unit.active_entry(candidate.project_id, &candidate.key).await?;
+    if candidate.replaces.is_some() && candidate.replaces != current.as_ref().map(|entry| entry.id) {
+        let message = "the baseline that the candidate was opened to replace has ended: rebaseline again";
+        return Err(Error::conflict("other_entry", message));
+    }
     Ok(ApprovalItem {
         key: candidate.key.clone(),
         candidate: Some(candidate.id),

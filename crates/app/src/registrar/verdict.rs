@@ -5,7 +5,7 @@ use pinhole_receipt::{Envelope, ReceiptReference, RunResult as RunStatement};
 use pinhole_store::{CheckpointResult, Run, RunResult};
 use serde_json::json;
 
-use crate::unit::Unit;
+use crate::{baselines::end_captures, unit::Unit};
 
 /// More checkpoints than a scenario can have (20 rows of 50 captures).
 const ALL: u32 = 1001;
@@ -31,6 +31,7 @@ impl Unit {
             return Ok(());
         }
         self.sign_result(&run, &results).await?;
+        end_captures(self, &run, &results).await?;
         let payload = json!({ "run": id, "state": run.state, "verdict": run.verdict });
         self.event("run.finished", run.pins.project, id.to_string(), payload).await
     }

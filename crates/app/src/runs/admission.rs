@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use pinhole_contract::{EnvironmentDocument, RunView, StartScenarioRun};
 use pinhole_core::{
-    ActionRule, Actor, BaselinePin, BaselineSelector, CellId, EnvironmentSelector, Error, LineName, LineRevision,
-    NoBaseline, Permission, Pins, PrincipalClass, ReceiptSelector, Result, RunId, RunSelectors, RunState,
-    ScenarioSelector, Sha256Digest,
+    ActionRule, Actor, BaselineKind, BaselinePin, BaselineSelector, CellId, EnvironmentSelector, Error, LineName,
+    LineRevision, NoBaseline, Permission, Pins, PrincipalClass, ReceiptSelector, Result, RunId, RunSelectors, RunState,
+    ScenarioSelector, Sha256Digest, Slug,
 };
 use pinhole_jobs::CaptureJob;
 use pinhole_scenario::Scenario as ScenarioDocument;
@@ -123,6 +123,16 @@ impl Admissible {
     /// Whether a step waits for a person, whom nobody brings along where no person starts the run.
     pub(crate) fn needs_person(&self) -> bool {
         self.document.steps.iter().any(pinhole_scenario::Step::needs_person)
+    }
+
+    /// Whether the run will capture this checkpoint, of this kind, in a matrix row of this name.
+    pub(crate) fn captures(&self, checkpoint: &Slug, profile: &Slug, kind: BaselineKind) -> Result<bool> {
+        let captured = match kind {
+            BaselineKind::Visual => self.document.captures().any(|capture| capture.name == *checkpoint),
+            BaselineKind::Structured => self.document.extracts().any(|extract| extract.name == *checkpoint),
+            BaselineKind::Performance => false,
+        };
+        Ok(captured && self.document.cells()?.iter().any(|cell| cell.name == *profile))
     }
 
     /// Queues a run of it, with its cells, jobs, audit row and event.

@@ -5,6 +5,7 @@
 mod candidates;
 mod consumption;
 mod decisions;
+mod lifecycle;
 mod lists;
 mod path;
 mod requests;

@@ -26,6 +26,9 @@ pub enum RevisionCause {
         principal: PrincipalId,
         /// Why.
         reason: Reason,
+        /// The approval that was consumed; `None` when the principal had human authority.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approval: Option<ApprovalId>,
     },
     /// An entry was found wrong.
     Invalidated {
@@ -35,6 +38,9 @@ pub enum RevisionCause {
         principal: PrincipalId,
         /// Why.
         reason: Reason,
+        /// The approval that was consumed; `None` when the principal had human authority.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approval: Option<ApprovalId>,
     },
     /// The line was forked; only the first revision of a line has this cause.
     Forked {

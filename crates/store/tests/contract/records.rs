@@ -14,6 +14,7 @@ on_both_engines! {
     audit_rows_are_read_by_object
     events_wait_until_they_are_delivered
     an_idempotency_key_is_used_once
+    what_a_call_made_is_replaced_for_it_alone
 }
 
 async fn audit_rows_are_read_by_object(engine: Engine) {
@@ -82,4 +83,20 @@ async fn an_idempotency_key_is_used_once(engine: Engine) {
     }
     let changed = IdempotentCall { intent_sha256: sha256("changed"), object_id: "cnd_3".into() };
     assert_exists(tx.insert_idempotent_call(ada.id, "start", &key, &changed).await);
+}
+
+async fn what_a_call_made_is_replaced_for_it_alone(engine: Engine) {
+    let fixture = Fixture::new(engine).await;
+    let ada = fixture.principal(PrincipalClass::User, "ada").id;
+    let (key, other): (IdempotencyKey, IdempotencyKey) = ("mine".parse().unwrap(), "other".parse().unwrap());
+    let call = IdempotentCall { intent_sha256: sha256("intent"), object_id: "apr_1".into() };
+    let mut tx = fixture.write().await;
+    assert!(!tx.replace_idempotent_object(ada, "retire", &key, "bse_1").await.unwrap());
+    for key in [&key, &other] {
+        tx.insert_idempotent_call(ada, "retire", key, &call).await.unwrap();
+    }
+    assert!(tx.replace_idempotent_object(ada, "retire", &key, "bse_1").await.unwrap());
+    let replaced = IdempotentCall { object_id: "bse_1".into(), ..call.clone() };
+    assert_same(tx.idempotent_call(ada, "retire", &key).await.unwrap(), Some(replaced));
+    assert_same(tx.idempotent_call(ada, "retire", &other).await.unwrap(), Some(call));
 }
