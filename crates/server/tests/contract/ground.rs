@@ -139,6 +139,25 @@ impl Ground {
         self.path.bench.keyed(&self.path.maker, "create_scenario", input).await.unwrap()
     }
 
+    /// The id of the active entry of the checkpoint that new receipts are of.
+    pub(crate) async fn entry(&self) -> Value {
+        let input = json!({ "project": PROJECT, "state": "active" });
+        let list = self.call("list_baselines", input).await;
+        let entries = list["baselines"].as_array().unwrap();
+        entries.iter().find(|entry| entry["key"]["checkpoint"] == "cart").unwrap()["id"].clone()
+    }
+
+    /// What an entry is asked to end with, for a reason of its own. For a token that asks for an approval.
+    pub(crate) async fn ending(&self) -> Value {
+        let reason = self.fresh("reason");
+        json!({ "entry_id": self.entry().await, "reason": reason, "expected_version": self.head().await })
+    }
+
+    /// The id of a run that nobody works on.
+    pub(crate) async fn queued_run(&self) -> Value {
+        self.path.bench.start(&self.path.maker, "staging", json!({ "none": true })).await["id"].clone()
+    }
+
     /// The revision of the line `main`.
     pub(crate) async fn head(&self) -> u32 {
         let input = json!({ "project": PROJECT, "revision": "latest", "limit": 1 });

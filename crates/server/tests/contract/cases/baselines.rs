@@ -24,11 +24,17 @@ declare! {
         })
     },
     "consume_baseline_approval" => |ground, caller| ground.consumption(caller.author()).await,
+    "rebaseline" => |ground, _| json!({
+        "entry_id": ground.entry().await,
+        "receipt_id": ground.new_receipt().await,
+        "reason": "as it is now",
+        "expected_version": ground.head().await,
+    }),
+    "retire_baseline" => |ground, _| ground.ending().await,
+    "invalidate_baseline" => |ground, _| ground.ending().await,
+    "capture_baseline" => |ground, _| json!({ "receipt_id": ground.new_values().await }),
     "list_baselines" => |_, _| json!({ "project": PROJECT, "limit": 1 }),
-    "get_baseline" => |ground, _| {
-        let revision = ground.call("get_catalog_revision", json!({ "project": PROJECT, "revision": 1 })).await;
-        json!({ "entry_id": revision["entries"][0]["id"] })
-    },
+    "get_baseline" => |ground, _| json!({ "entry_id": ground.entry().await }),
     "list_catalog_revisions" => |_, _| json!({ "project": PROJECT, "limit": 1 }),
     "get_catalog_revision" => |_, _| json!({ "project": PROJECT, "revision": 1, "limit": 1 }),
     "publish_baseline_catalog" => |ground, _| ground.publication().await,
