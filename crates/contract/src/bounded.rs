@@ -2,7 +2,11 @@
 //! characters as JSON Schema counts them.
 
 use pinhole_core::Scope;
-use serde::{Deserialize, Deserializer, de::Error};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error},
+};
+use serde_json::{Map, Value};
 
 /// A text of `MIN` to `MAX` characters.
 pub(crate) fn text<'de, const MIN: usize, const MAX: usize, D>(deserializer: D) -> Result<String, D::Error>
@@ -30,6 +34,16 @@ where
     list::<0, MANY, String, _>(deserializer)?.into_iter().map(checked::<1, MAX, _>).collect()
 }
 
+/// 1 to 50 names of branches, each of at most 200 characters.
+pub(crate) fn branches<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    list::<1, 50, String, _>(deserializer)?.into_iter().map(checked::<1, 200, _>).collect()
+}
+
+/// 1 to 10 origins, each of at most 255 characters.
+pub(crate) fn origins<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    list::<1, 10, String, _>(deserializer)?.into_iter().map(checked::<1, 255, _>).collect()
+}
+
 /// A list of `MIN` to `MAX` items.
 pub(crate) fn list<'de, const MIN: usize, const MAX: usize, T, D>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
@@ -41,6 +55,28 @@ where
         return Ok(items);
     }
     Err(D::Error::custom(format_args!("expected {MIN} to {MAX} items")))
+}
+
+/// A number of `MIN` to `MAX`, or null.
+pub(crate) fn optional_number<'de, const MIN: u32, const MAX: u32, D>(deserializer: D) -> Result<Option<u32>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let number = Option::<u32>::deserialize(deserializer)?;
+    if number.is_none_or(|number| (MIN..=MAX).contains(&number)) {
+        return Ok(number);
+    }
+    Err(D::Error::custom(format_args!("expected {MIN} to {MAX}")))
+}
+
+/// An object; a derived parser alone would also take a list of its members.
+pub(crate) fn object<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: DeserializeOwned,
+    D: Deserializer<'de>,
+{
+    let members = Map::<String, Value>::deserialize(deserializer)?;
+    serde_json::from_value(Value::Object(members)).map_err(D::Error::custom)
 }
 
 /// A scope of at most 50 permissions.

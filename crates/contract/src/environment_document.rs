@@ -25,7 +25,7 @@ pub struct EnvironmentDocument {
     #[schemars(length(max = 20))]
     pub headers: Vec<EnvironmentHeader>,
     /// What is done with each class of browser actions.
-    #[serde(default, skip_serializing_if = "DecisionPolicy::says_nothing")]
+    #[serde(default, deserialize_with = "bounded::object", skip_serializing_if = "DecisionPolicy::says_nothing")]
     pub decision_policy: DecisionPolicy,
     /// The secrets that scenarios may name, at most 50, each name once. Their values are put separately.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -78,6 +78,7 @@ pub struct SecretDeclaration {
     /// Its name.
     pub name: SecretName,
     /// The origins of the documents that it may be typed into, 1 to 10, such as `https://login.example`.
+    #[serde(deserialize_with = "bounded::origins")]
     #[schemars(length(min = 1, max = 10), inner(length(min = 1, max = 255)))]
     pub origins: Vec<String>,
     /// A CSS selector of the one field that it is for.

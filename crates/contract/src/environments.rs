@@ -4,7 +4,7 @@ use pinhole_core::{EnvironmentId, HostPattern, IdempotencyKey, Permission, Sha25
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cursor, EnvironmentDocument, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who};
+use crate::{Cursor, EnvironmentDocument, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who, bounded};
 
 /// Make an environment of a project.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -176,6 +176,7 @@ pub struct ApproveHostPatterns {
     /// The environment.
     pub environment_id: EnvironmentId,
     /// Which of those that the revision asks for, 1 to 20.
+    #[serde(deserialize_with = "bounded::list::<1, 20, _, _>")]
     #[schemars(length(min = 1, max = 20))]
     pub patterns: Vec<HostPattern>,
     /// The latest revision as the administrator knows it: the approval is for this one alone.

@@ -4,7 +4,7 @@ use pinhole_core::{Gate, Permission, PrincipalId, Slug, Timestamp, TwoPersons};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Idempotency, Method, Operation, Spec, Surfaces, Who};
+use crate::{Idempotency, Method, Operation, Spec, Surfaces, Who, bounded};
 
 /// How many persons may be asked for.
 pub const QUORUM: std::ops::RangeInclusive<u32> = 1..=10;
@@ -67,7 +67,7 @@ pub struct UpdateBaselinePolicy {
     /// The project.
     pub project: Slug,
     /// How many persons have to approve.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "bounded::optional_number::<1, 10, _>")]
     #[schemars(range(min = 1, max = 10))]
     pub quorum: Option<u32>,
     /// Whether who decides must be another person than who requested or made.
@@ -77,7 +77,7 @@ pub struct UpdateBaselinePolicy {
     #[serde(default)]
     pub gate: Option<Gate>,
     /// Seconds in which an approval may be decided and consumed.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "bounded::optional_number::<3600, 7_776_000, _>")]
     #[schemars(range(min = 3600, max = 7_776_000))]
     pub approval_lifetime_s: Option<u32>,
     /// The present revision as the caller knows it; 0 for the defaults.

@@ -4,7 +4,7 @@ use pinhole_core::{Permission, RemoteId, Slug, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who};
+use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who, bounded};
 
 /// Add a Git remote, or change it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -13,9 +13,11 @@ pub struct PutRemote {
     /// Its name.
     pub slug: Slug,
     /// Where it is: an `https://` or `ssh://` URL without password, query and fragment.
+    #[serde(deserialize_with = "bounded::text::<1, 2000, _>")]
     #[schemars(length(min = 1, max = 2000))]
     pub url: String,
     /// Branches that may be published to, 1 to 50; a trailing `*` matches any rest.
+    #[serde(deserialize_with = "bounded::branches")]
     #[schemars(length(min = 1, max = 50), inner(length(min = 1, max = 200)))]
     pub branches: Vec<String>,
     /// Its present version; 0 for a new one.

@@ -8,7 +8,7 @@ use pinhole_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who};
+use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who, bounded};
 
 /// Start a run. Selectors have no defaults and become pins before anything is queued.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -26,7 +26,11 @@ pub struct StartScenarioRun {
     pub environment_revision: EnvironmentSelector,
     /// Where the application is this time, instead of the environment's base URL; only within a host pattern that an
     /// administrator has approved for the revision.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "bounded::optional_text::<1, 2000, _>",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(length(min = 1, max = 2000))]
     pub base_url: Option<String>,
     /// What to compare with.

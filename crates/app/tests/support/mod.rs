@@ -16,10 +16,11 @@ use pinhole_compare::{Picture, encode_png};
 use pinhole_core::{
     Actor, ArtifactKind, CellFailure, CellId, Error, FailureReason, Ids, NotEvidence, PrincipalClass, Profile,
     ReceiptId, RenderFacts, RequestId, Result, Role, RunId, SandboxFacts, Scope, Sha256Digest, Slug, StagedCheckpoint,
-    Submission, Timestamp,
+    StagedExtract, Submission, Timestamp, canonical_json,
 };
 use pinhole_jobs::WakeSender;
 use pinhole_receipt::{Jwk, Jwks, KeyStatus, KeyUse, SigningKey, TrustedKeys};
+use pinhole_scenario::{Extract, ValueSource};
 use pinhole_seal::MasterKeys;
 use pinhole_store::Store;
 use pinhole_testkit::{Database, Engine, FakeClock, SeededIds};
@@ -198,13 +199,17 @@ impl Bench {
                     break;
                 }
             }
+            let mut extracts = Vec::new();
+            for extract in claim.scenario.extracts().filter(|_| !look.fails) {
+                extracts.push(self.stage_values(&claim.lease, extract, &claim.profile, look).await);
+            }
             let failure = look.fails.then(|| CellFailure {
                 reason: FailureReason::TargetMissing,
                 step: Some(2),
                 message: "nothing there".into(),
             });
             let submission = Submission {
-                extracts: Vec::new(),
+                extracts,
                 checkpoints,
                 evidence: Vec::new(),
                 failed_assertions: Vec::new(),
@@ -224,20 +229,30 @@ impl Bench {
             name: name.clone(),
             picture,
             layout: [SIDE, SIDE],
-            render: RenderFacts {
-                browser: "HeadlessChrome/1.2.3".into(),
-                browser_revision: "r1".into(),
-                flags: Vec::new(),
-                fonts: Sha256Digest::of(b"fonts"),
-                profile: profile.clone(),
-                stabiliser: 1,
-                architecture: "x86_64".into(),
-            },
+            render: render(profile),
             masked: Vec::new(),
             ignored: Vec::new(),
             url: "http://staging.example/cart".into(),
             not_evidence: if look.not_evidence { vec![NotEvidence::FontsNotReady] } else { Vec::new() },
             settled: json!({}),
+            captured_at: Timestamp::from_micros(1),
+        }
+    }
+
+    /// Values that go with the look's shade.
+    async fn stage_values(&self, lease: &Lease, extract: &Extract, profile: &Profile, look: Look) -> StagedExtract {
+        let value = |source: &ValueSource| match source {
+            ValueSource::Count(_) => json!(look.shade),
+            _ => json!(look.shade.to_string()),
+        };
+        let values: BTreeMap<_, _> = extract.values.iter().map(|(name, source)| (name, value(source))).collect();
+        let (bytes, file) = (canonical_json(&values).unwrap(), format!("values-{}", extract.name));
+        StagedExtract {
+            name: extract.name.clone(),
+            values: self.app.stage(lease, ArtifactKind::Values, &file, bytes).await.unwrap(),
+            render: render(profile),
+            url: "http://staging.example/cart".into(),
+            not_evidence: if look.not_evidence { vec![NotEvidence::FontsNotReady] } else { Vec::new() },
             captured_at: Timestamp::from_micros(1),
         }
     }
@@ -248,6 +263,18 @@ impl Bench {
         let receipts = tx.receipts_of(run).await.unwrap();
         let receipts = receipts.into_iter().map(|receipt| (receipt.checkpoint.to_string(), receipt.id)).collect();
         Captured { run, receipts }
+    }
+}
+
+fn render(profile: &Profile) -> RenderFacts {
+    RenderFacts {
+        browser: "HeadlessChrome/1.2.3".into(),
+        browser_revision: "r1".into(),
+        flags: Vec::new(),
+        fonts: Sha256Digest::of(b"fonts"),
+        profile: profile.clone(),
+        stabiliser: 1,
+        architecture: "x86_64".into(),
     }
 }
 

@@ -28,6 +28,10 @@ pub(crate) const REMOTE: &str = "origin";
 pub(crate) const SOURCE: &str =
     "schema: pinhole.scenario.v1\ntitle: Start\nsteps:\n  - navigate: /\n  - capture: { name: start }\n";
 
+/// A scenario that reads a value.
+const VALUES: &str = "schema: pinhole.scenario.v1\ntitle: Total\nsteps:\n  - navigate: /\n  - extract: \
+    { name: total, values: { rows: { count: { css: tr } } } }\n";
+
 /// How long tokens of the ground last.
 const TOKEN: Duration = Duration::from_secs(30 * 24 * 3600);
 
@@ -118,6 +122,19 @@ impl Ground {
     pub(crate) async fn new_receipt(&self) -> ReceiptId {
         let captured = self.path.capture(GOOD).await;
         *captured.receipts.values().next().unwrap()
+    }
+
+    /// A receipt of extracted values, of a scenario of its own.
+    pub(crate) async fn new_values(&self) -> ReceiptId {
+        let scenario = self.fresh("values");
+        let input = json!({ "project": PROJECT, "slug": scenario, "source": VALUES });
+        self.path.bench.keyed(&self.path.maker, "create_scenario", input).await.unwrap();
+        let order = json!({
+            "project": PROJECT, "scenario": scenario, "revision": { "head": true }, "environment": "staging",
+            "environment_revision": { "latest": true }, "baseline": { "none": true },
+        });
+        let run = self.path.bench.keyed(&self.path.maker, "start_scenario_run", order).await.unwrap();
+        *self.path.bench.finish(&run, GOOD).await.receipts.values().next().unwrap()
     }
 
     /// The picture of one of the receipts.

@@ -68,6 +68,7 @@ const TEST_ARROWS: &[(&str, &str)] = &[
     ("pinhole-server", "pinhole-receipt"),
     ("pinhole-app", "pinhole-seal"),
     ("pinhole-server", "pinhole-runtime"),
+    ("pinhole-server", "pinhole-scenario"),
     ("pinhole-server", "pinhole-seal"),
     ("pinhole-server", "pinhole-store"),
     ("pinhole-worker-publication", "pinhole-receipt"),
