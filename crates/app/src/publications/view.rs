@@ -1,6 +1,6 @@
 //! Reading one publication, and listing them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
 use pinhole_contract::{
     Cursor, GetPublication, ListPublications, ListedPublicationView, PublicationAttemptView, PublicationList,
@@ -62,10 +62,11 @@ pub(crate) async fn list(app: &App, actor: &Actor, command: ListPublications) ->
             let mut remotes = BTreeMap::new();
             let mut publications = Vec::with_capacity(found.len());
             for publication in found {
-                if !remotes.contains_key(&publication.remote_id) {
-                    remotes.insert(publication.remote_id, remote_of(unit, publication.remote_id).await?);
-                }
-                publications.extend(remotes.get(&publication.remote_id).map(|remote| listed(publication, remote)));
+                let remote = match remotes.entry(publication.remote_id) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(place) => place.insert(remote_of(unit, publication.remote_id).await?),
+                };
+                publications.push(listed(publication, remote));
             }
             Ok(PublicationList { publications, next_cursor })
         })

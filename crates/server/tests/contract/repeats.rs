@@ -79,7 +79,7 @@ async fn calls_at_once_have_one_effect(engine: Engine) {
         assert_eq!(alone, together, "{}: rows of one call and of {at_once}", case.operation);
         tried += 1;
     }
-    println!("{at_once} calls at once of each of {tried} operations on {engine:?}");
+    eprintln!("{at_once} calls at once of each of {tried} operations on {engine:?}");
 }
 
 /// How many rows more each table has after so many equal calls at once.
