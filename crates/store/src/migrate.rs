@@ -1,7 +1,10 @@
 //! Migrations: the same file names in `migrations/sqlite` and `migrations/postgres`. An applied file never changes.
 
 use pinhole_core::{Error, Result};
-use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::{
+    SqlitePool,
+    migrate::{MigrateError, Migrator},
+};
 
 use crate::{Pools, Store, database_error};
 
@@ -15,12 +18,7 @@ impl Store {
     /// `conflict` when the database was migrated by a newer version.
     pub async fn migrate(&self) -> Result<()> {
         match self.pools() {
-            Pools::Sqlite(pool) => match SQLITE.run(pool).await {
-                // Without a lock around it, the loser of two that begin at once finds the winner's tables. By then those
-                // are committed, and a second look has nothing left to do.
-                Err(MigrateError::Execute(_) | MigrateError::ExecuteMigration(..)) => SQLITE.run(pool).await,
-                outcome => outcome,
-            },
+            Pools::Sqlite(pool) => migrate_sqlite(pool).await,
             Pools::Postgres(pool) => POSTGRES.run(pool).await,
         }
         .map_err(|e| match e {
@@ -59,6 +57,20 @@ impl Store {
             ),
         ))
     }
+}
+
+/// Without a lock around it, the loser of two that begin at once finds the winner's tables. By then those are committed,
+/// and another look has one file less to apply; it can lose once for each file.
+async fn migrate_sqlite(pool: &SqlitePool) -> Result<(), MigrateError> {
+    let mut outcome = SQLITE.run(pool).await;
+    for _ in SQLITE.iter() {
+        let lost = matches!(outcome, Err(MigrateError::Execute(_) | MigrateError::ExecuteMigration(..)));
+        if !lost {
+            break;
+        }
+        outcome = SQLITE.run(pool).await;
+    }
+    outcome
 }
 
 fn newer_schema() -> Error {

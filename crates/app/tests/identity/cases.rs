@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     path::Path,
-    support::{Bench, GOOD},
+    support::{Bench, GOOD, PROJECT},
 };
 
 /// The reason that every case gives.
@@ -18,22 +18,26 @@ pub(crate) enum Case {
     Decide,
     TicketToReview,
     TicketToDecide,
+    Policy,
 }
 
-/// What an operation is done to: receipts of one run, or an approval.
+/// What an operation is done to: receipts of one run, an approval, or the policy of the project.
 pub(crate) struct Target {
     receipts: Vec<ReceiptId>,
     approval: Value,
+    policy: Value,
 }
 
 impl Case {
-    pub(crate) const ALL: [Self; 4] = [Self::Review, Self::Decide, Self::TicketToReview, Self::TicketToDecide];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Review, Self::Decide, Self::TicketToReview, Self::TicketToDecide, Self::Policy];
 
     pub(crate) fn operation(self) -> &'static str {
         match self {
             Self::Review => "review_visual_baseline",
             Self::Decide => "decide_approval",
             Self::TicketToReview | Self::TicketToDecide => "create_decision_ticket",
+            Self::Policy => "update_baseline_policy",
         }
     }
 
@@ -42,6 +46,7 @@ impl Case {
         match self {
             Self::Review | Self::TicketToReview => Role::Reviewer,
             Self::Decide | Self::TicketToDecide => Role::Approver,
+            Self::Policy => Role::Owner,
         }
     }
 
@@ -50,7 +55,7 @@ impl Case {
         match self {
             Self::Review => Some(Self::TicketToReview),
             Self::Decide => Some(Self::TicketToDecide),
-            Self::TicketToReview | Self::TicketToDecide => None,
+            Self::TicketToReview | Self::TicketToDecide | Self::Policy => None,
         }
     }
 
@@ -59,10 +64,15 @@ impl Case {
         match self {
             Self::Review | Self::TicketToReview => {
                 let receipts = path.capture(GOOD).await.receipts.into_values().collect();
-                Target { receipts, approval: Value::Null }
+                Target { receipts, approval: Value::Null, policy: Value::Null }
             }
             Self::Decide | Self::TicketToDecide => {
-                Target { receipts: Vec::new(), approval: path.requested(GOOD).await }
+                Target { receipts: Vec::new(), approval: path.requested(GOOD).await, policy: Value::Null }
+            }
+            Self::Policy => {
+                let read = json!({ "project": PROJECT });
+                let policy = path.bench.call(&path.bench.owner, "get_baseline_policy", read).await.unwrap();
+                Target { receipts: Vec::new(), approval: Value::Null, policy }
             }
         }
     }
@@ -91,12 +101,13 @@ impl Case {
                 "decision": { "approval": { "approval_id": target.approval["id"], "outcome": "approve" } },
                 "reason": REASON,
             }),
+            Self::Policy => json!({ "project": PROJECT, "quorum": 1, "expected_version": target.policy["revision"] }),
         };
         if let Some(ticket) = ticket {
             input["ticket"] = ticket.into();
         }
         match self {
-            Self::Decide => bench.call(actor, self.operation(), input).await,
+            Self::Decide | Self::Policy => bench.call(actor, self.operation(), input).await,
             _ => bench.keyed(actor, self.operation(), input).await,
         }
     }

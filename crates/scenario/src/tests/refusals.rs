@@ -196,7 +196,7 @@ fn the_steps_make_a_test() {
     let start = with_steps("  - capture: { name: a }\n");
     assert_eq!(only_problem(&start), "steps 4:3 expected `navigate` as the first step");
     let nothing = with_steps("  - navigate: /\n  - click: { css: a }\n");
-    assert!(only_problem(&nothing).starts_with("steps 4:3 expected at least one `capture` or `assert`"));
+    assert!(only_problem(&nothing).starts_with("steps 4:3 expected at least one `capture`, `extract` or `assert`"));
     assert_eq!(only_problem("schema: pinhole.scenario.v1\ntitle: T\n"), " 1:1 the key `steps` is missing");
     assert!(yaml(&with_steps("  - navigate: /\n  - assert: { status: 200 }\n")).is_ok());
 }

@@ -153,6 +153,16 @@ impl Answer {
         Self { status, code, body, raw, headers }
     }
 
+    /// What tells whether this is a repeat: the approval, where one is asked for.
+    pub(crate) fn view(&self) -> &Value {
+        if self.is_pending() { &self.body["approval"] } else { &self.body }
+    }
+
+    /// Whether nothing was done but asking for an approval.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.body["outcome"] == "approval_required"
+    }
+
     /// The code of a refusal, or `ok`.
     pub(crate) fn said(&self) -> &str {
         self.code.as_deref().unwrap_or(if self.status < 300 { "ok" } else { "no error body" })

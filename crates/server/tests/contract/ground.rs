@@ -158,10 +158,18 @@ impl Ground {
 
     /// The id of the active entry of the checkpoint that new receipts are of.
     pub(crate) async fn entry(&self) -> Value {
-        let input = json!({ "project": PROJECT, "state": "active" });
-        let list = self.call("list_baselines", input).await;
+        if let Some(active) = self.active_entry().await {
+            return active;
+        }
+        // An earlier call ended it.
+        self.path.materialised(GOOD, self.head().await).await;
+        self.active_entry().await.unwrap()
+    }
+
+    async fn active_entry(&self) -> Option<Value> {
+        let list = self.call("list_baselines", json!({ "project": PROJECT, "state": "active" })).await;
         let entries = list["baselines"].as_array().unwrap();
-        entries.iter().find(|entry| entry["key"]["checkpoint"] == "cart").unwrap()["id"].clone()
+        entries.iter().find(|entry| entry["key"]["checkpoint"] == "cart").map(|entry| entry["id"].clone())
     }
 
     /// What an entry is asked to end with, for a reason of its own. For a token that asks for an approval.

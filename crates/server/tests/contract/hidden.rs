@@ -85,12 +85,18 @@ async fn seen(ground: &Ground, door: Door, operation: &str, credential: &Credent
 /// where it names a project, the same within the stranger's own project.
 fn pairs(input: &Value) -> Vec<(Value, Value)> {
     let mut pairs: Vec<_> = missing_ones(input).into_iter().map(|missing| (input.clone(), missing)).collect();
-    if input.get("project").is_some_and(|project| project == PROJECT) {
-        let mut missing = input.clone();
-        missing["project"] = "nothing".into();
-        pairs.push((input.clone(), missing));
-        let mut own = input.clone();
-        own["project"] = json!(OTHER_PROJECT);
+    // The project is named by the command, or by the run that it is about.
+    for place in ["/project", "/run/project"] {
+        if input.pointer(place).is_none_or(|project| project != PROJECT) {
+            continue;
+        }
+        let naming = |project: &str| {
+            let mut other = input.clone();
+            *other.pointer_mut(place).unwrap() = project.into();
+            other
+        };
+        pairs.push((input.clone(), naming("nothing")));
+        let own = naming(OTHER_PROJECT);
         pairs.extend(missing_ones(&own).into_iter().map(|missing| (own.clone(), missing)));
     }
     pairs

@@ -163,6 +163,7 @@ fn status(door: Door, spec: &Spec, answer: &Answer) -> u16 {
     match answer.said() {
         "unauthenticated" => 401,
         _ if door != Door::Rest => 200,
+        "ok" if answer.is_pending() => 202,
         "ok" if is_keyed(spec.idempotency) && answer.body["replayed"] != true => 201,
         "ok" => 200,
         "invalid_arguments" => 422,

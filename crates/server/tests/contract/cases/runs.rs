@@ -22,7 +22,6 @@ declare! {
         json!({ "run_id": run["id"], "expected_version": run["version"] })
     },
     "list_scenario_runs" => |_, _| json!({ "project": PROJECT, "limit": 1 }),
-    "cancel_scenario_run" => |ground, _| json!({ "run_id": ground.queued_run().await, "expected_version": 1 }),
     "get_scenario_run_result" => |ground, _| json!({ "run_id": ground.captured.run, "limit": 1 }),
     "get_scenario_artifact" => |ground, _| json!({ "artifact_id": ground.artifact().await }),
     "get_capture_receipt" => |ground, _| json!({ "receipt_id": ground.receipt() }),
