@@ -113,7 +113,7 @@ fn a_database_without_a_schema_is_named_as_that() {
 #[tokio::test]
 async fn workers_are_told_no_secret_in_their_environment_or_arguments() {
     let secret = ("PINHOLE_E2E_SECRET".to_owned(), "swordfish".to_owned());
-    let setup = Setup { engine: Engine::Postgres, capture_processes: 2, env: vec![secret] };
+    let setup = Setup { engine: Engine::Postgres, capture_processes: 2, env: vec![secret], ..Setup::default() };
     let mut server = Server::start(setup).await;
     let site = Site::named("demo");
     let project = Project::prepare(&server, &site, SCENARIO).await;

@@ -12,5 +12,6 @@ mod faults;
 mod harness;
 mod pictures;
 mod rest;
+mod sign_in;
 mod story;
 mod try_pages;

@@ -4,7 +4,8 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use openidconnect::{
     AccessToken, AuthenticationFlow, AuthorizationCode, ClientId, ClientSecret, CsrfToken, IssuerUrl, Nonce,
-    OAuth2TokenResponse, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope, SubjectIdentifier, TokenResponse,
+    OAuth2TokenResponse, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RequestTokenError, Scope, SubjectIdentifier,
+    TokenResponse,
     core::{CoreAuthPrompt, CoreJwsSigningAlgorithm, CoreResponseType},
 };
 use pinhole_core::{Error, Result, Timestamp};
@@ -161,7 +162,10 @@ impl Provider {
         let http = |request| http::send(self.inner.http.clone(), request);
         let exchange = client.exchange_code(AuthorizationCode::new(answer.code.to_owned())).map_err(refused_by)?;
         let exchange = exchange.set_pkce_verifier(PkceCodeVerifier::new(proof.verifier.to_owned()));
-        let tokens = exchange.request_async(&http).await.map_err(refused_by)?;
+        let tokens = exchange.request_async(&http).await.map_err(|error| match error {
+            RequestTokenError::Request(error) => unreachable(&error),
+            other => refused_by(other),
+        })?;
         let id_token = tokens.id_token().ok_or_else(|| refused("no identity token"))?;
         let mut identity = self.verify(&client, id_token, proof)?;
         let incomplete = identity.groups.is_none() && self.inner.config.group_claim.is_some();
@@ -230,13 +234,15 @@ impl Provider {
         }
         let issuer = IssuerUrl::new(self.inner.config.issuer.clone()).map_err(Error::internal)?;
         let http = |request| http::send(self.inner.http.clone(), request);
-        let found = Metadata::discover_async(issuer, &http).await.map_err(|error| {
-            let message = "the identity provider cannot be asked: try again, or sign in with a password";
-            Error::unavailable("identity_provider", message).with_source(chain(&error))
-        })?;
+        let found = Metadata::discover_async(issuer, &http).await.map_err(|error| unreachable(&error))?;
         *cached = Some((Instant::now(), found.clone()));
         Ok(found)
     }
+}
+
+fn unreachable(error: &dyn std::error::Error) -> Error {
+    let message = "the identity provider cannot be asked: try again, or sign in with a password";
+    Error::unavailable("identity_provider", message).with_source(chain(error))
 }
 
 fn refused(why: &'static str) -> Error {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use clap::Args;
 use pinhole_core::{Error, Result};
 use pinhole_runtime::{Config, stop_on_signal};
-use pinhole_server::ServerSettings;
+use pinhole_server::{RateLimits, ServerSettings};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -64,6 +64,12 @@ pub(crate) fn settings(node: &Node, config: &Config) -> Result<ServerSettings> {
         public_url: config.public_url.clone(),
         behind_proxy: config.behind_proxy,
         oidc: config.oidc.as_ref().map(|oidc| sign_in::provider(config, oidc)).transpose()?,
+        limits: RateLimits {
+            principal_per_second: config.limits.calls_per_second,
+            principal_burst: config.limits.calls_at_once,
+            sign_ins_per_minute: config.limits.sign_ins_per_minute,
+            ..RateLimits::default()
+        },
         jwks: node.installation.public_keys.to_bytes()?.into(),
         ..ServerSettings::default()
     })

@@ -5,6 +5,7 @@ use std::{
     fs::File,
     io::Read as _,
     net::SocketAddr,
+    num::NonZeroU32,
     path::{Path, PathBuf},
 };
 
@@ -34,6 +35,8 @@ pub struct Config {
     pub behind_proxy: bool,
     /// A provider of identities that people sign in at, beside name and password.
     pub oidc: Option<OidcConfig>,
+    /// How often one may call.
+    pub limits: LimitSettings,
     /// The capture workers.
     pub capture: CaptureSettings,
     /// The browser.
@@ -115,11 +118,31 @@ impl Default for Config {
             public_url: None,
             behind_proxy: false,
             oidc: None,
+            limits: LimitSettings::default(),
             capture: CaptureSettings::default(),
             browser: BrowserSettings::default(),
             master_key_file: None,
             remotes: Vec::new(),
         }
+    }
+}
+
+/// How often one may call. What comes faster is told to wait.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitSettings {
+    /// Attempts to sign in per minute from one address.
+    pub sign_ins_per_minute: NonZeroU32,
+    /// Calls per second of one principal.
+    pub calls_per_second: NonZeroU32,
+    /// How many calls of one principal may come at once.
+    pub calls_at_once: NonZeroU32,
+}
+
+impl Default for LimitSettings {
+    fn default() -> Self {
+        let number = |number: u32| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+        Self { sign_ins_per_minute: number(10), calls_per_second: number(50), calls_at_once: number(200) }
     }
 }
 

@@ -13,7 +13,7 @@ mod worker;
 
 pub use background::{registrar, scheduler, storage_prober, sweeper};
 pub use child::{Children, WorkerProgram};
-pub use config::{BrowserSettings, CaptureSettings, Config, OidcConfig, RemoteConfig};
+pub use config::{BrowserSettings, CaptureSettings, Config, LimitSettings, OidcConfig, RemoteConfig};
 pub use data::{DataDir, Installation, write_private};
 pub use shutdown::stop_on_signal;
 pub use telemetry::{LogFormat, init as init_telemetry};

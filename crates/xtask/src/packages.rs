@@ -9,13 +9,15 @@ use crate::{Outcome, step, workspace};
 /// What the demo and every capture need: the browser and one set of fonts.
 pub(crate) const DEMO: &[Need] = &[Need("chromium-headless-shell", &[]), Need("fonts-dejavu-core", &[])];
 
-/// What the tests need besides: the databases with their shells, Git over its own transports, and HTML documentation as
-/// real pages.
+/// What the tests need besides: the databases with their shells, Git over its own transports, Node for the provider of
+/// identities, and HTML documentation as real pages.
 pub(crate) const TEST: &[Need] = &[
     Need("postgresql", &[]),
     Need("sqlite3", &[]),
     Need("git", &[]),
     Need("openssh-client", &[]),
+    Need("nodejs", &[]),
+    Need("npm", &["nodejs"]),
     Need("postgresql-doc", &["postgresql-doc-15", "postgresql-doc-16", "postgresql-doc-17", "python3-doc"]),
 ];
 
@@ -98,7 +100,7 @@ mod tests {
         let needs: Vec<_> = DEMO.iter().chain(TEST).collect();
         let installed = |name: &str| Ok(["fonts-dejavu-core", "git", "python3-doc"].contains(&name));
         let found = missing(&needs, installed).unwrap();
-        assert_eq!(found, ["chromium-headless-shell", "postgresql", "sqlite3", "openssh-client"]);
+        assert_eq!(found, ["chromium-headless-shell", "postgresql", "sqlite3", "openssh-client", "nodejs", "npm"]);
     }
 
     #[test]

@@ -5,12 +5,14 @@
 
 mod client;
 mod command;
+mod oidc;
 mod processes;
 mod project;
 mod server;
 
 pub(crate) use client::{Answer, Client, Era};
 pub(crate) use command::{Finished, pinhole};
+pub(crate) use oidc::OidcProvider;
 pub(crate) use processes::{children, command_line, descendants, environment, has_ended, namespace, status, uid};
 pub(crate) use project::Project;
 pub(crate) use server::{Server, Setup};

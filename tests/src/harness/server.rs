@@ -42,6 +42,8 @@ pub(crate) struct Setup {
     pub(crate) engine: Engine,
     /// Its capture worker processes.
     pub(crate) capture_processes: u32,
+    /// More of the configuration, as TOML.
+    pub(crate) configuration: String,
     /// Environment variables of the server, which its workers must not inherit.
     pub(crate) env: Vec<(String, String)>,
 }
@@ -64,7 +66,7 @@ pub(crate) struct Server {
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { engine: Engine::Sqlite, capture_processes: 1, env: Vec::new() }
+        Self { engine: Engine::Sqlite, capture_processes: 1, configuration: String::new(), env: Vec::new() }
     }
 }
 
@@ -133,6 +135,7 @@ impl Server {
         write!(text, "[browser]\nuid = {}\n", self.port).unwrap();
         let repository = self.repository().display().to_string();
         write!(text, "[[remotes]]\nslug = 'local'\nurl = '{repository}'\nbranches = ['main']\n").unwrap();
+        text.push_str(&self.setup.configuration);
         fs::write(self.configuration(), text).unwrap();
     }
 
@@ -166,7 +169,12 @@ impl Server {
 
     /// The cookie of a new session of the user `name`, whose password it sets.
     pub(crate) async fn sign_in(&self, name: &str) -> String {
-        let link = self.client(None).request(reqwest::Method::POST, &self.sign_in_link(name));
+        self.use_sign_in_link(&self.sign_in_link(name)).await
+    }
+
+    /// The cookie of the session that a sign-in link begins.
+    pub(crate) async fn use_sign_in_link(&self, path: &str) -> String {
+        let link = self.client(None).request(reqwest::Method::POST, path);
         let form = link.header("Sec-Fetch-Site", "same-origin").header("Content-Type", FORM);
         let answer = Answer::of(form.body(format!("password={PASSWORD}"))).await;
         assert_eq!(answer.status, 303, "{}", answer.text());
@@ -182,6 +190,11 @@ impl Server {
     pub(crate) fn grant(&self, name: &str, role: &str, project: &str) {
         let mut command = self.command_of(&["token", "grant"]);
         Finished::of(command.args(["--name", name, "--role", role, "--project", project])).expect(0);
+    }
+
+    /// Its address.
+    pub(crate) fn url(&self) -> reqwest::Url {
+        format!("http://127.0.0.1:{}/", self.port).parse().unwrap()
     }
 
     /// A client with this token.
