@@ -37,7 +37,7 @@ impl Browser {
 
     /// Follows redirects from `url` until one leads to the callback, which is not followed. `login` is whom the provider
     /// takes the person for.
-    async fn to_callback(&mut self, start: &Url, login: &str) -> Url {
+    async fn led_to_callback(&mut self, start: &Url, login: &str) -> Url {
         let mut url = start.clone();
         for _ in 0..10 {
             if url.path().starts_with("/interaction/") {
@@ -85,7 +85,7 @@ async fn a_person_signs_in_at_a_real_provider() {
     let (server, base) = server(port, more).await;
     let _provider = OidcProvider::real(port, base.join("/api/v1/session/oidc/callback").unwrap().as_str());
     let mut browser = Browser::default();
-    let callback = browser.to_callback(&start(&base), "alice").await;
+    let callback = browser.led_to_callback(&start(&base), "alice").await;
     let before = browser.cookies.clone();
     let signed_in = browser.get(&callback).await;
     assert_eq!(signed_in.status, 303, "{}", signed_in.text());
@@ -104,7 +104,7 @@ async fn a_person_signs_in_at_a_real_provider() {
 
     // A used code with the state of another sign-in.
     let code = callback.query_pairs().find(|(name, _)| name == "code").unwrap().1.into_owned();
-    let mut second = browser.to_callback(&start(&base), "alice").await;
+    let mut second = browser.led_to_callback(&start(&base), "alice").await;
     let pairs: Vec<(String, String)> = second.query_pairs().into_owned().collect();
     second.query_pairs_mut().clear().extend_pairs(
         pairs.iter().map(|(name, value)| (name.as_str(), if name == "code" { &code } else { value.as_str() })),
@@ -113,7 +113,7 @@ async fn a_person_signs_in_at_a_real_provider() {
 
     // The second time the same person is the same user.
     let mut elsewhere = Browser::default();
-    let callback = elsewhere.to_callback(&start(&base), "alice").await;
+    let callback = elsewhere.led_to_callback(&start(&base), "alice").await;
     assert_eq!(elsewhere.get(&callback).await.status, 303);
     assert_eq!(elsewhere.me(&base).await.expect(200)["id"], me["id"]);
     assert!(!server.log_text().contains(SECRET) && !server.log_text().contains(&code));
@@ -125,22 +125,22 @@ async fn answers_that_belong_to_no_sign_in_here_are_refused() {
     let (server, base) = server(port, "").await;
     let _provider = OidcProvider::real(port, base.join("/api/v1/session/oidc/callback").unwrap().as_str());
     // Another browser brings the answer.
-    let callback = Browser::default().to_callback(&start(&base), "alice").await;
+    let callback = Browser::default().led_to_callback(&start(&base), "alice").await;
     assert_eq!(Browser::default().get(&callback).await.status, 401);
     // A state that was never given out.
     let mut browser = Browser::default();
-    let mut callback = browser.to_callback(&start(&base), "alice").await;
+    let mut callback = browser.led_to_callback(&start(&base), "alice").await;
     callback.set_query(Some("code=x&state=other"));
     assert_eq!(browser.get(&callback).await.status, 401);
     // The provider refuses. It knows each browser again that signed in before.
     let mut browser = Browser::default();
-    let refused = browser.to_callback(&start(&base), "mallory").await;
+    let refused = browser.led_to_callback(&start(&base), "mallory").await;
     let refused = browser.get(&refused).await;
     assert_eq!(refused.status, 401);
     assert!(refused.text().contains("access_denied"), "{}", refused.text());
     // Nobody here has that identity, and nobody is made.
     let mut browser = Browser::default();
-    let unknown = browser.to_callback(&start(&base), "bob").await;
+    let unknown = browser.led_to_callback(&start(&base), "bob").await;
     let unknown = browser.get(&unknown).await;
     assert_eq!(unknown.status, 403, "{}", unknown.text());
     assert!(unknown.text().contains("bob of"), "{}", unknown.text());
@@ -149,7 +149,7 @@ async fn answers_that_belong_to_no_sign_in_here_are_refused() {
     let issuer = OidcProvider::issuer_on(port);
     let mut link = server.command_of(&["admin", "link-identity", "robert"]);
     Finished::of(link.args(["--issuer", &issuer, "--subject", "bob"])).expect(0);
-    let callback = browser.to_callback(&start(&base), "bob").await;
+    let callback = browser.led_to_callback(&start(&base), "bob").await;
     assert_eq!(browser.get(&callback).await.status, 303);
     assert_eq!(browser.me(&base).await.expect(200)["name"], "robert");
 }

@@ -3,9 +3,8 @@
 use std::fmt::Write as _;
 
 use axum::{extract::Path, response::Response};
-use pinhole_contract::{Cursor, ProjectView, RunList, RunView};
+use pinhole_contract::{Cursor, ProjectList, ProjectView, RunList, RunView};
 use pinhole_core::{Error, Result, Slug};
-use serde::Deserialize;
 use serde_json::json;
 
 use super::{
@@ -18,13 +17,6 @@ use super::{
 
 /// Lines of a page.
 const LINES: u32 = 50;
-
-/// What the page shows of `list_projects`.
-#[derive(Deserialize)]
-struct Listed {
-    projects: Vec<ProjectView>,
-    next_cursor: Option<Cursor>,
-}
 
 /// `GET /projects`
 pub(super) async fn all(visitor: Visitor) -> Response {
@@ -44,7 +36,7 @@ pub(super) async fn project(visitor: &Visitor, slug: &str) -> Result<ProjectView
 
 async fn projects(visitor: &Visitor) -> Result<Document> {
     let wanted = json!({ "limit": LINES, "cursor": visitor.query("cursor") });
-    let list: Listed = visitor.read("list_projects", wanted).await?;
+    let list: ProjectList = visitor.read("list_projects", wanted).await?;
     let mut html = String::from("<h1>Projects</h1>\n");
     if list.projects.is_empty() {
         html.push_str("<p class=\"empty\">There is no project that you may see. Somebody who owns one can give you a role in it.</p>\n");

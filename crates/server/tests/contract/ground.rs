@@ -178,11 +178,6 @@ impl Ground {
         json!({ "entry_id": self.entry().await, "reason": reason, "expected_version": self.head().await })
     }
 
-    /// The id of a run that nobody works on.
-    pub(crate) async fn queued_run(&self) -> Value {
-        self.path.bench.start(&self.path.maker, "staging", json!({ "none": true })).await["id"].clone()
-    }
-
     /// The revision of the line `main`.
     pub(crate) async fn head(&self) -> u32 {
         let input = json!({ "project": PROJECT, "revision": "latest", "limit": 1 });

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use axum::http::HeaderMap;
 use pinhole_testkit::Engine;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
     callers::{Credential, Expect, Kind, callers},
