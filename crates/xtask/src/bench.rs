@@ -4,7 +4,7 @@
 //! Nothing of that harness may be copied into the repository.
 
 mod admission;
-mod api;
+pub(crate) mod api;
 mod capture;
 mod download;
 mod driver;

@@ -60,10 +60,10 @@ fn token(pinhole: &Path, work: &Path) -> Outcome<String> {
 }
 
 /// A directory that goes with us.
-struct Work(std::path::PathBuf);
+pub(crate) struct Work(pub(crate) std::path::PathBuf);
 
 impl Work {
-    fn make(path: &Path) -> Outcome<Self> {
+    pub(crate) fn make(path: &Path) -> Outcome<Self> {
         std::fs::create_dir_all(path).map_err(|e| format!("cannot make {}: {e}", path.display()))?;
         Ok(Self(path.to_path_buf()))
     }

@@ -9,6 +9,7 @@ mod bench;
 mod codegen;
 mod conformance;
 mod demo;
+mod fuzz;
 mod packages;
 mod step;
 mod test;
@@ -38,6 +39,8 @@ enum Command {
     Codegen(codegen::Codegen),
     /// Tries clients of MCP that are not ours on the real server.
     Conformance(conformance::Conformance),
+    /// Inputs that nobody thought of, by a program that knows the OpenAPI document alone.
+    Fuzz(fuzz::Fuzz),
     /// Builds Pinhole and plays its whole story on this machine.
     Demo(demo::Demo),
     /// Everything that continuous integration checks: format, rules, lints and tests.
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Command::Bench(bench) => bench.run(),
         Command::Codegen(codegen) => codegen.run(),
         Command::Conformance(conformance) => conformance.run(),
+        Command::Fuzz(fuzz) => fuzz.run(),
         Command::Demo(demo) => demo.run(),
         Command::Test(test) => test.run(),
         Command::Tidy => tidy::run(),

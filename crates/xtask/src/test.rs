@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 
-use crate::{Outcome, codegen, conformance, packages, step, tidy, workspace};
+use crate::{Outcome, codegen, conformance, fuzz, packages, step, tidy, workspace};
 
 #[derive(Args)]
 pub(crate) struct Test {
@@ -34,7 +34,8 @@ impl Test {
         for (title, arguments) in runs(has_nextest()) {
             step::run(title, self.environment(workspace::cargo().args(*arguments)))?;
         }
-        conformance::check()
+        conformance::check()?;
+        fuzz::check(if self.full { 50 } else { 1 })
     }
 
     fn environment<'a>(&self, command: &'a mut Command) -> &'a mut Command {

@@ -14,14 +14,14 @@ const MAX_BYTES: u64 = 16 << 20;
 
 /// A client of one principal; clones share its connections.
 #[derive(Clone)]
-pub(super) struct Api {
+pub(crate) struct Api {
     agent: Agent,
     base: String,
     token: String,
 }
 
 impl Api {
-    pub(super) fn new(base: &str, token: &str) -> Self {
+    pub(crate) fn new(base: &str, token: &str) -> Self {
         let config = Agent::config_builder().timeout_global(Some(PATIENCE)).http_status_as_error(false).proxy(None);
         Self { agent: config.build().into(), base: base.to_owned(), token: format!("Bearer {token}") }
     }
@@ -37,7 +37,7 @@ impl Api {
     }
 
     /// A call with a key of its own, which makes it safe to repeat.
-    pub(super) fn post(&self, path: &str, key: &str, body: &Value) -> Outcome<Value> {
+    pub(crate) fn post(&self, path: &str, key: &str, body: &Value) -> Outcome<Value> {
         let request = self.agent.post(self.url(path)).header("Authorization", &self.token);
         let request = request.header("Idempotency-Key", key).content_type("application/json");
         answer(path, request.send(body.to_string()))

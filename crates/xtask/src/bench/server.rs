@@ -30,8 +30,10 @@ impl Server {
     pub(crate) fn start(pinhole: &Path, work: &Path, lanes: u32) -> Outcome<Self> {
         let failed = |what: &str, error: std::io::Error| format!("{what} in {}: {error}", work.display());
         let config = work.join(format!("lanes-{lanes}.toml"));
-        let capture = format!("[capture]\nprocesses = {}\nlanes = {}\n", lanes.min(1), lanes.max(1));
-        std::fs::write(&config, capture).map_err(|e| failed("no configuration", e))?;
+        // One client calls as fast as it can.
+        let limits = "[limits]\ncalls_per_second = 1000000\ncalls_at_once = 1000000\n";
+        let text = format!("{limits}[capture]\nprocesses = {}\nlanes = {}\n", lanes.min(1), lanes.max(1));
+        std::fs::write(&config, text).map_err(|e| failed("no configuration", e))?;
         let log = OpenOptions::new().create(true).append(true).open(work.join("server.log"));
         let log = log.map_err(|e| failed("no log", e))?;
         let address = format!("127.0.0.1:{}", free_port()?);
