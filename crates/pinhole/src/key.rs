@@ -44,7 +44,10 @@ impl RotateMaster {
         }
         let sealed = installation.app.reseal_secrets().await?;
         say!("{}", installation.master_keys.present_id()?);
-        eprintln!("{sealed} secrets are sealed anew under this master key");
+        eprintln!(
+            "{sealed} secrets of environments are sealed anew under this master key; those of webhooks still need the \
+             earlier keys: leave them in the file"
+        );
         Ok(Exit::Success)
     }
 }

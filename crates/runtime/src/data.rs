@@ -204,7 +204,7 @@ impl Protects {
     async fn any(self, mut tx: Tx) -> Result<bool> {
         match self {
             Self::Statements => tx.has_receipts().await,
-            Self::Secrets => tx.has_environment_secrets().await,
+            Self::Secrets => tx.has_sealed_secrets().await,
         }
     }
 }

@@ -130,14 +130,6 @@ impl App {
         }
     }
 
-    /// Whether any secret is stored, which only the master key that sealed it opens.
-    ///
-    /// # Errors
-    /// Those of the database.
-    pub async fn has_secrets(&self) -> Result<bool> {
-        self.store().begin_read().await?.has_environment_secrets().await
-    }
-
     /// How many secrets are not sealed under the present master key, counted up to 100.
     ///
     /// # Errors

@@ -64,8 +64,10 @@ async fn an_automation_changes_by_version(engine: Engine) {
     let made = schedule(&fixture, &ground, Some(at(5)));
     let hook = webhook(&fixture, &ground);
     let mut tx = fixture.write().await;
-    for automation in [&made, &hook] {
+    // A webhook's secret needs the key that sealed it as much as one of an environment.
+    for (automation, sealed) in [(&made, false), (&hook, true)] {
         tx.insert_automation(automation).await.unwrap();
+        assert_eq!(tx.has_sealed_secrets().await.unwrap(), sealed);
         assert_same(tx.automation(automation.id).await.unwrap(), Some(automation.clone()));
     }
     let changed = Automation {

@@ -29,7 +29,7 @@ async fn a_secret_keeps_its_row_when_it_is_deleted(engine: Engine) {
     let ground = fixture.ground().await;
     let environment = ground.environment.id;
     let mut tx = fixture.write().await;
-    assert!(!tx.has_environment_secrets().await.unwrap());
+    assert!(!tx.has_sealed_secrets().await.unwrap());
     let first = EnvironmentSecret {
         environment_id: environment,
         name: secret("BUYER"),
@@ -44,7 +44,7 @@ async fn a_secret_keeps_its_row_when_it_is_deleted(engine: Engine) {
     assert_same(tx.environment_secret(environment, &first.name).await.unwrap(), Some(first.clone()));
     assert!(tx.environment_secret(environment, &secret("NONE")).await.unwrap().is_none());
     assert_same(tx.list_environment_secrets(environment).await.unwrap(), vec![other.clone(), first.clone()]);
-    assert!(tx.has_environment_secrets().await.unwrap());
+    assert!(tx.has_sealed_secrets().await.unwrap());
 
     let deleted = EnvironmentSecret { version: 2, sealed: None, changed_at: at(2), ..first };
     tx.put_environment_secret(&deleted).await.unwrap();
