@@ -41,6 +41,29 @@ pub enum ReplyKind {
 }
 
 impl Entry {
+    /// An operation that `use_case` does.
+    pub fn of<O, F>(use_case: F) -> Self
+    where
+        O: Operation,
+        F: for<'a> Fn(&'a App, &'a Actor, O) -> BoxFuture<'a, Result<O::Output>> + Send + Sync + 'static,
+    {
+        let call: Call = Box::new(move |app, actor, mut input| {
+            let listing = (O::SPEC.idempotency == Idempotency::Read).then(|| Listing::of(actor, O::SPEC.name, &input));
+            let opened = listing.as_ref().map_or(Ok(()), |listing| listing.open(app, &mut input));
+            let command = opened.and_then(|()| contract::parse::<O>(input));
+            let running = command.map(|command| use_case(app, actor, command));
+            Box::pin(async move {
+                let view = running?.await?;
+                let mut body = serde_json::to_value(view).map_err(Error::internal)?;
+                if let Some(listing) = listing {
+                    listing.seal(app, &mut body)?;
+                }
+                Ok(Reply { kind: kind_of(O::SPEC.idempotency, &body), body })
+            })
+        });
+        Self { operation: OperationSpec::of::<O>(), call }
+    }
+
     /// Runs the operation with `input` on behalf of `actor`.
     ///
     /// # Errors
@@ -61,7 +84,7 @@ pub fn operations() -> &'static BTreeMap<&'static str, Entry> {
 /// Pairs a command with its use case.
 macro_rules! entries {
     ($($command:ident => $use_case:path,)*) => {
-        vec![$(entry::<contract::$command, _>(|app, actor, command| Box::pin($use_case(app, actor, command)))),*]
+        vec![$(Entry::of::<contract::$command, _>(|app, actor, command| Box::pin($use_case(app, actor, command)))),*]
     };
 }
 
@@ -160,28 +183,6 @@ fn table() -> Vec<Entry> {
         ListInvestigations => investigations::list,
         GetInvestigation => investigations::get,
     }
-}
-
-fn entry<O, F>(use_case: F) -> Entry
-where
-    O: Operation,
-    F: for<'a> Fn(&'a App, &'a Actor, O) -> BoxFuture<'a, Result<O::Output>> + Send + Sync + 'static,
-{
-    let call: Call = Box::new(move |app, actor, mut input| {
-        let listing = (O::SPEC.idempotency == Idempotency::Read).then(|| Listing::of(actor, O::SPEC.name, &input));
-        let opened = listing.as_ref().map_or(Ok(()), |listing| listing.open(app, &mut input));
-        let command = opened.and_then(|()| contract::parse::<O>(input));
-        let running = command.map(|command| use_case(app, actor, command));
-        Box::pin(async move {
-            let view = running?.await?;
-            let mut body = serde_json::to_value(view).map_err(Error::internal)?;
-            if let Some(listing) = listing {
-                listing.seal(app, &mut body)?;
-            }
-            Ok(Reply { kind: kind_of(O::SPEC.idempotency, &body), body })
-        })
-    });
-    Entry { operation: OperationSpec::of::<O>(), call }
 }
 
 /// What can be gated says so itself. A keyed operation makes an object, unless it found the one that an earlier call made.

@@ -111,13 +111,23 @@ impl Default for ServerSettings {
 
 /// Every route: REST under `/api/v1`, MCP at `/mcp`, pages, health and the receipt keys.
 pub fn router(app: App, settings: ServerSettings) -> Router {
+    let context = context(app, settings);
+    let mcp = mcp::routes(&context);
+    assembled(context, mcp)
+}
+
+fn context(app: App, settings: ServerSettings) -> Context {
     let hosts = Hosts::new(settings.public_url.as_ref(), &settings.allowed_hosts);
     let rates = Arc::new(Rates::new(&settings.limits));
-    let context = Context { app, hosts: Arc::new(hosts), settings: Arc::new(settings), rates };
+    Context { app, hosts: Arc::new(hosts), settings: Arc::new(settings), rates }
+}
+
+/// Every route, with these ones to MCP.
+fn assembled(context: Context, mcp: Router<Context>) -> Router {
     Router::new()
         .merge(description::routes())
         .merge(rest::routes(&context))
-        .merge(mcp::routes(&context))
+        .merge(mcp)
         .merge(pages::routes(&context))
         .fallback(http::unknown_path)
         .method_not_allowed_fallback(http::unknown_method)

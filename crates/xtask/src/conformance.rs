@@ -4,6 +4,7 @@
 //! It says nothing about what operations do; it says that strangers can talk to the endpoint.
 
 mod clients;
+mod fixtures;
 mod tools;
 
 use std::{
@@ -22,6 +23,9 @@ const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 
 #[derive(Args)]
 pub(crate) struct Conformance {
+    /// Also the conformance tests that need fixtures, on a server that has them.
+    #[arg(long)]
+    full: bool,
     /// Install missing system packages (as root).
     #[arg(long)]
     install: bool,
@@ -31,12 +35,12 @@ impl Conformance {
     pub(crate) fn run(self) -> Outcome {
         packages::ensure(&packages::conformance().collect::<Vec<_>>(), self.install)?;
         step::run("build", workspace::cargo().args(["build", "--package", "pinhole"]))?;
-        check()
+        check(self.full)
     }
 }
 
-/// Runs every client on a server of the built program.
-pub(crate) fn check() -> Outcome {
+/// Runs every client on a server of the built program; with `full` the conformance tests on a server of fixtures too.
+pub(crate) fn check(full: bool) -> Outcome {
     let target = workspace::metadata()?.target_directory;
     let (pinhole, tools) = (target.join("debug/pinhole"), Tools::installed(&target.join("mcp"))?);
     let work = Work::make(&target.join(format!("conformance-{}", std::process::id())))?;
@@ -49,6 +53,9 @@ pub(crate) fn check() -> Outcome {
     }
     clients::inspector(&tools, &endpoint, &token)?;
     clients::python(&tools, &endpoint, &token)?;
+    if full {
+        fixtures::check(&tools, &work.0)?;
+    }
     step::step("the OpenAPI document", || tools.python_module("openapi_spec_validator", "docs/contract/openapi.json"))
 }
 

@@ -34,7 +34,7 @@ impl Test {
         for (title, arguments) in runs(has_nextest()) {
             step::run(title, self.environment(workspace::cargo().args(*arguments)))?;
         }
-        conformance::check()?;
+        conformance::check(self.full)?;
         fuzz::check(if self.full { 50 } else { 1 })
     }
 

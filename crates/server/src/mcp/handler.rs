@@ -14,7 +14,7 @@ use rmcp::{
 };
 use serde_json::Value;
 
-use super::tools::{entry, tools};
+use super::tools::Toolbox;
 use crate::http::{invoke, report};
 
 /// Methods that this server has in every revision. A message of such a method that the library takes for one of an unknown method has
@@ -24,12 +24,13 @@ const METHODS: &[&str] = &["server/discover", "tools/list", "tools/call"];
 /// The server side of one MCP request.
 pub(super) struct Tools {
     app: App,
+    toolbox: &'static Toolbox,
 }
 
 impl Tools {
     /// Tools that call `app`.
-    pub(super) fn new(app: App) -> Self {
-        Self { app }
+    pub(super) fn new(app: App, toolbox: &'static Toolbox) -> Self {
+        Self { app, toolbox }
     }
 }
 
@@ -48,7 +49,7 @@ impl ServerHandler for Tools {
             return Err(ErrorData::invalid_params("this list has one page and no cursors", None));
         }
         // The list is the same for everybody today; what it may show is still the caller's own affair.
-        Ok(ListToolsResult::with_all_items(tools().to_vec()).with_cache_scope(CacheScope::Private))
+        Ok(ListToolsResult::with_all_items(self.toolbox.tools().to_vec()).with_cache_scope(CacheScope::Private))
     }
 
     async fn call_tool(
@@ -56,7 +57,8 @@ impl ServerHandler for Tools {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let entry = entry(&request.name).ok_or_else(|| ErrorData::invalid_params("unknown tool", None))?;
+        let entry = self.toolbox.entry(&request.name);
+        let entry = entry.ok_or_else(|| ErrorData::invalid_params("unknown tool", None))?;
         let actor = actor(&context)?;
         let reply = invoke(entry, &self.app, actor, request.arguments.unwrap_or_default()).await;
         Ok(result(reply, actor.request).into())
@@ -76,7 +78,7 @@ impl ServerHandler for Tools {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools().iter().find(|tool| tool.name == name).cloned()
+        self.toolbox.tools().iter().find(|tool| tool.name == name).cloned()
     }
 }
 

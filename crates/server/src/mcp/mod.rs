@@ -3,6 +3,8 @@
 //! Every request carries its own credential and is checked like one on REST. Nothing is kept between requests, so any
 //! process can answer any of them; clients of the revision before sessions were dropped are served the same way.
 
+#[cfg(test)]
+mod fixtures;
 mod handler;
 mod metadata;
 mod tools;
@@ -18,17 +20,29 @@ use axum::{
     routing::{any_service, get},
 };
 use pinhole_core::Error;
-use rmcp::transport::streamable_http_server::{
-    StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
+use rmcp::{
+    ServerHandler,
+    transport::streamable_http_server::{
+        StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
+    },
 };
 
 use crate::http::{Context, Refused, limit_body, require_bearer, without_repeated_names};
 use handler::Tools;
 pub(crate) use tools::tool;
+use tools::toolbox;
 
 /// The routes.
 pub(crate) fn routes(context: &Context) -> Router<Context> {
     let app = context.app.clone();
+    mounted(context, move || Tools::new(app.clone(), toolbox()))
+}
+
+/// The routes to a handler that `handler` makes for each request, behind everything that stands before it.
+fn mounted<H: ServerHandler>(
+    context: &Context,
+    handler: impl Fn() -> H + Clone + Send + Sync + 'static,
+) -> Router<Context> {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -36,11 +50,8 @@ pub(crate) fn routes(context: &Context) -> Router<Context> {
         .with_allowed_hosts(context.hosts.hosts())
         .with_allowed_origins(context.hosts.origins())
         .enforce_origin_validation();
-    let service = StreamableHttpService::new(
-        move || Ok(Tools::new(app.clone())),
-        Arc::new(NeverSessionManager::default()),
-        config,
-    );
+    let sessions = Arc::new(NeverSessionManager::default());
+    let service = StreamableHttpService::new(move || Ok(handler()), sessions, config);
     let described =
         metadata::PATHS.iter().fold(Router::new(), |router, path| router.route(path, get(metadata::metadata)));
     let mcp = Router::new()

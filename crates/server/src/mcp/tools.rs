@@ -1,25 +1,49 @@
 //! Operations as MCP tools: schemas, annotations and metadata, all from the table.
 
-use std::sync::{Arc, LazyLock};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
 
 use pinhole_app::{Entry, operations};
 use pinhole_contract::{Idempotency, OperationSpec, Spec, Surfaces, error_schema, specs};
 use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-/// Every tool, in the contract's order.
-pub(super) fn tools() -> &'static [Tool] {
-    static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| offered().map(tool).collect());
-    &TOOLS
+/// Operations with the tools that stand for them.
+pub(super) struct Toolbox {
+    tools: Vec<Tool>,
+    entries: BTreeMap<&'static str, &'static Entry>,
 }
 
-/// The operation behind a tool.
-pub(super) fn entry(name: &str) -> Option<&'static Entry> {
-    operations().get(name).filter(|entry| entry.operation.spec.surfaces == Surfaces::RestAndMcp)
+/// The operations of the contract, in its order.
+pub(super) fn toolbox() -> &'static Toolbox {
+    static TOOLBOX: LazyLock<Toolbox> = LazyLock::new(|| {
+        let entries = specs().iter().filter_map(|operation| operations().get(operation.spec.name));
+        Toolbox::holding(entries.filter(|entry| entry.operation.spec.surfaces == Surfaces::RestAndMcp))
+    });
+    &TOOLBOX
 }
 
-fn offered() -> impl Iterator<Item = &'static OperationSpec> {
-    specs().iter().filter(|operation| entry(operation.spec.name).is_some())
+impl Toolbox {
+    /// Tools for these operations, in this order.
+    pub(super) fn holding(entries: impl IntoIterator<Item = &'static Entry>) -> Self {
+        let entries: Vec<_> = entries.into_iter().collect();
+        Self {
+            tools: entries.iter().map(|entry| tool(&entry.operation)).collect(),
+            entries: entries.into_iter().map(|entry| (entry.operation.spec.name, entry)).collect(),
+        }
+    }
+
+    /// Every tool.
+    pub(super) fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    /// The operation behind a tool.
+    pub(super) fn entry(&self, name: &str) -> Option<&'static Entry> {
+        self.entries.get(name).copied()
+    }
 }
 
 /// The tool that stands for `operation`.
@@ -85,16 +109,16 @@ mod tests {
 
     #[test]
     fn tools_come_in_the_order_of_the_contract() {
-        let names: Vec<_> = tools().iter().map(|tool| tool.name.as_ref()).collect();
+        let names: Vec<_> = toolbox().tools().iter().map(|tool| tool.name.as_ref()).collect();
         let expected: Vec<_> =
             specs().iter().map(|o| &o.spec).filter(|s| s.surfaces == Surfaces::RestAndMcp).map(|s| s.name).collect();
         assert_eq!(names, expected);
-        assert!(entry("no_such_tool").is_none());
+        assert!(toolbox().entry("no_such_tool").is_none());
     }
 
     #[test]
     fn every_tool_says_all_that_it_should() {
-        for tool in tools() {
+        for tool in toolbox().tools() {
             let written = serde_json::to_value(tool).unwrap();
             for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
                 assert!(written["annotations"][hint].is_boolean(), "{}: {hint}", tool.name);
@@ -109,7 +133,8 @@ mod tests {
 
     #[test]
     fn reads_are_read_only() {
-        let hints = |name: &str| tools().iter().find(|tool| tool.name == name).unwrap().annotations.clone().unwrap();
+        let tools = toolbox().tools();
+        let hints = |name: &str| tools.iter().find(|tool| tool.name == name).unwrap().annotations.clone().unwrap();
         assert_eq!(hints("get_scenario_run").read_only_hint, Some(true));
         assert_eq!(hints("start_scenario_run").read_only_hint, Some(false));
         assert_eq!(hints("start_scenario_run").destructive_hint, Some(false));
@@ -141,7 +166,7 @@ mod tests {
                 _ => {}
             }
         }
-        for tool in tools() {
+        for tool in toolbox().tools() {
             let written = serde_json::to_value(tool).unwrap();
             check(&written["outputSchema"], &written["outputSchema"], &tool.name);
         }

@@ -7,9 +7,10 @@ use pinhole_core::{Actor, Name, Permission, PrincipalClass, RequestId, Role, Sco
 use pinhole_testkit::Engine;
 
 use crate::{
+    cases::Place,
     doors::Door,
     ground::{Ground, OTHER_PROJECT},
-    support::PROJECT,
+    support::{ENVIRONMENTS, PROJECT},
 };
 
 /// How long ago the stale session was re-authenticated: too long for human authority, not long enough to be over.
@@ -26,8 +27,9 @@ pub(crate) struct Caller {
     pub(crate) credential: Credential,
     /// The actor behind a valid credential.
     pub(crate) actor: Option<Actor>,
-    /// Its roles in the project `shop`.
+    /// Its roles in the project `shop`, or in one environment of it.
     pub(crate) roles: Vec<Role>,
+    reach: Reach,
     admin: bool,
     scope: Scope,
 }
@@ -57,6 +59,27 @@ pub(crate) enum Kind {
     Stale,
     /// An administrator without any grant in a fresh session.
     AdminFresh,
+    /// A person with one role in the environment that the cases are about, and in no other.
+    Local(Role),
+    /// A service with every role there.
+    LocalService,
+    /// A person with every role there, in a fresh session.
+    LocalFresh,
+    /// A person with every role in another environment of the project.
+    Elsewhere,
+    /// The same person in a fresh session.
+    ElsewhereFresh,
+}
+
+/// Where in the project `shop` somebody has its roles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// In all of it.
+    Project,
+    /// In the environment that the cases are about.
+    Here,
+    /// In another environment.
+    Elsewhere,
 }
 
 /// What a call is sent with.
@@ -89,11 +112,16 @@ impl Caller {
         let admin = matches!(kind, Kind::Admin | Kind::AdminFresh);
         let valid = !matches!(kind, Kind::Anonymous | Kind::Expired | Kind::Revoked);
         assert_eq!(actor.is_some(), valid, "{kind:?}");
-        Self { kind, name: name.to_owned(), credential, actor, roles: roles.to_vec(), admin, scope }
+        let reach = match kind {
+            Kind::Local(_) | Kind::LocalService | Kind::LocalFresh => Reach::Here,
+            Kind::Elsewhere | Kind::ElsewhereFresh => Reach::Elsewhere,
+            _ => Reach::Project,
+        };
+        Self { kind, name: name.to_owned(), credential, actor, roles: roles.to_vec(), reach, admin, scope }
     }
 
-    /// What the permission table says.
-    pub(crate) fn expects(&self, spec: &Spec) -> Expect {
+    /// What the permission table says of an operation on something that lies there.
+    pub(crate) fn expects(&self, spec: &Spec, place: Place) -> Expect {
         if self.actor.is_none() {
             return Expect::Unauthenticated;
         }
@@ -102,17 +130,45 @@ impl Caller {
             Some(Permission::Admin) => self.admin && self.scope.allows(Permission::Admin),
             // What belongs to administering a project is an administrator's too, without any role in it.
             Some(Permission::GrantWrite | Permission::AuditRead) if self.admin => self.scope.allows(Permission::Admin),
-            Some(_) if self.roles.is_empty() => return Expect::NotFound,
-            Some(needed) => self.roles.iter().any(|role| role.allows(needed)) && self.scope.allows(needed),
+            Some(_) if !self.sees(place) => return Expect::NotFound,
+            Some(needed) => self.may(needed, place) && self.scope.allows(needed),
         };
         let suited = match spec.who {
             Who::Any => true,
-            Who::Session => matches!(self.kind, Kind::Fresh | Kind::Stale | Kind::AdminFresh),
-            Who::Human => matches!(self.kind, Kind::Fresh | Kind::AdminFresh),
+            Who::Session => self.is_fresh() || self.kind == Kind::Stale,
+            Who::Human => self.is_fresh(),
         };
         // CI is a service: people have another operation for the same.
-        let suited = suited && (spec.name != "dispatch_ci" || self.kind == Kind::Service);
+        let suited = suited && (spec.name != "dispatch_ci" || self.is_service());
         if permitted && suited { Expect::Allowed } else { Expect::PermissionDenied }
+    }
+
+    /// Whether it is a program.
+    pub(crate) fn is_service(&self) -> bool {
+        matches!(self.kind, Kind::Service | Kind::LocalService)
+    }
+
+    fn is_fresh(&self) -> bool {
+        matches!(self.kind, Kind::Fresh | Kind::AdminFresh | Kind::LocalFresh | Kind::ElsewhereFresh)
+    }
+
+    /// A role in one environment shows the project as well, but no other environment.
+    fn sees(&self, place: Place) -> bool {
+        !self.roles.is_empty() && (self.reach != Reach::Elsewhere || !place.is_in_environment())
+    }
+
+    /// What it sees it may read. A role in one environment allows nothing more on the project as a whole.
+    fn may(&self, needed: Permission, place: Place) -> bool {
+        let counts = self.reach == Reach::Project || place != Place::Project;
+        needed == Permission::Read || (counts && self.roles.iter().any(|role| role.allows(needed)))
+    }
+
+    /// Gives who has roles in the cases' environment the same roles in another one that stands for it.
+    pub(crate) async fn follow(&self, ground: &Ground, environment: &str) {
+        if self.reach == Reach::Here {
+            let class = if self.is_service() { PrincipalClass::Service } else { PrincipalClass::User };
+            ground.path.bench.principal(class, &self.name, Some(environment), &self.roles).await;
+        }
     }
 
     /// The doors at which it may call an operation: a session has those of a browser.
@@ -125,7 +181,8 @@ impl Caller {
 
     /// The actor, when it can make candidates of its own.
     pub(crate) fn author(&self) -> Option<&Actor> {
-        let writes = self.roles.contains(&Role::Author) && self.scope.allows(Permission::BaselineWrite);
+        let (needed, place) = (Permission::BaselineWrite, Place::Environment);
+        let writes = self.sees(place) && self.may(needed, place) && self.scope.allows(needed);
         self.actor.as_ref().filter(|_| writes)
     }
 }
@@ -164,6 +221,30 @@ pub(crate) async fn callers(ground: &Ground) -> Vec<Caller> {
         ground.enrol(PrincipalClass::User, &who, false, PROJECT, &[*role]).await;
         let token = token(ground, &who, Scope::All, LONG).await;
         callers.push(Caller::of(ground, Kind::Role(*role), &who, token, &[*role]).await);
+    }
+    callers.extend(of_one_environment(ground).await);
+    callers
+}
+
+/// Those who have their roles in one environment of the project only.
+async fn of_one_environment(ground: &Ground) -> Vec<Caller> {
+    let (all, [here, elsewhere], bench) = (Role::ALL, ENVIRONMENTS, &ground.path.bench);
+    bench.principal(PrincipalClass::Service, "local robot", Some(here), all).await;
+    bench.principal(PrincipalClass::User, "Lena", Some(here), all).await;
+    bench.principal(PrincipalClass::User, "Emil", Some(elsewhere), all).await;
+    let robot = token(ground, "local robot", Scope::All, LONG).await;
+    let emil = token(ground, "Emil", Scope::All, LONG).await;
+    let mut callers = vec![
+        Caller::of(ground, Kind::LocalService, "local robot", robot, all).await,
+        Caller::of(ground, Kind::LocalFresh, "Lena", session(ground, "Lena").await, all).await,
+        Caller::of(ground, Kind::Elsewhere, "Emil", emil, all).await,
+        Caller::of(ground, Kind::ElsewhereFresh, "Emil", session(ground, "Emil").await, all).await,
+    ];
+    for role in all {
+        let who = format!("local {role}");
+        bench.principal(PrincipalClass::User, &who, Some(here), &[*role]).await;
+        let token = token(ground, &who, Scope::All, LONG).await;
+        callers.push(Caller::of(ground, Kind::Local(*role), &who, token, &[*role]).await);
     }
     callers
 }

@@ -25,6 +25,7 @@ type Input = for<'a> fn(&'a Ground, &'a Caller) -> Pin<Box<dyn Future<Output = V
 #[derive(Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) operation: &'static str,
+    pub(crate) place: Place,
     input: Input,
 }
 
@@ -47,7 +48,7 @@ impl Case {
 
     /// What a caller may expect.
     pub(crate) fn expects(&self, caller: &Caller) -> Expect {
-        caller.expects(&self.needs())
+        caller.expects(&self.needs(), self.place)
     }
 
     /// Whether people have another operation for the same.
@@ -63,6 +64,28 @@ impl Case {
             input["idempotency_key"] = ground.fresh("case").into();
         }
         input
+    }
+}
+
+/// Where the object that an operation is checked on lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In no project.
+    Nowhere,
+    /// In the project `shop` as a whole.
+    Project,
+    /// In each environment of the project that the caller may do this in.
+    Lists,
+    /// In the environment of the project that the cases' runs are of.
+    Environment,
+    /// In an environment that the case makes, where whoever has a role in that one has it too.
+    NewEnvironment,
+}
+
+impl Place {
+    /// Whether it is in one environment.
+    pub(crate) fn is_in_environment(self) -> bool {
+        matches!(self, Self::Environment | Self::NewEnvironment)
     }
 }
 
@@ -87,12 +110,13 @@ pub(crate) async fn with_ticket(ground: &Ground, who: &str, operation: &str, mut
     input
 }
 
-/// Pairs operations with their inputs.
+/// Pairs operations with their places and inputs.
 macro_rules! declare {
-    ($($operation:literal => |$ground:pat_param, $caller:pat_param| $input:expr,)*) => {
+    ($($operation:literal in $place:ident => |$ground:pat_param, $caller:pat_param| $input:expr,)*) => {
         /// The cases of this group.
         pub(super) const CASES: &[$crate::cases::Case] = &[$($crate::cases::Case {
             operation: $operation,
+            place: $crate::cases::Place::$place,
             input: |$ground, $caller| Box::pin(async move { $input }),
         }),*];
     };

@@ -7,14 +7,16 @@ use pinhole_testkit::Engine;
 use serde_json::Value;
 
 use crate::{
-    callers::{Credential, Expect, Kind, callers},
+    callers::{Caller, Credential, Expect, Kind, callers},
     cases::cases,
     doors::Door,
     ground::{Ground, OTHER_PROJECT},
     statements::{heard, listen},
-    support::PROJECT,
+    support::{ENVIRONMENTS, PROJECT},
 };
 
+/// From whom things are hidden: from one the whole project, from the other an environment of it.
+const WATCHERS: [Kind; 2] = [Kind::Stranger, Kind::Elsewhere];
 /// Headers that differ from call to call whatever is called.
 const OF_THE_CALL: [&str; 2] = ["date", "x-request-id"];
 
@@ -22,24 +24,24 @@ const OF_THE_CALL: [&str; 2] = ["date", "x-request-id"];
 async fn a_hidden_object_cannot_be_told_from_a_missing_one() {
     let ground = Ground::on(Engine::Sqlite).await;
     let callers = callers(&ground).await;
-    let stranger = callers.iter().find(|caller| caller.kind == Kind::Stranger).unwrap();
     let (mut compared, mut told) = (0, String::new());
     let _listening = listen();
-    for case in cases() {
-        if case.expects(stranger) != Expect::NotFound {
+    for (kind, case) in WATCHERS.iter().flat_map(|kind| cases().into_iter().map(move |case| (*kind, case))) {
+        let watcher = callers.iter().find(|caller| caller.kind == kind).unwrap();
+        if case.expects(watcher) != Expect::NotFound {
             continue;
         }
-        let input = case.input(&ground, stranger).await;
-        let pairs = pairs(&input);
+        let input = case.input(&ground, watcher).await;
+        let pairs = pairs(watcher, &input);
         assert!(!pairs.is_empty(), "{}: names no object: {input}", case.operation);
         for (hidden, missing) in pairs {
             for door in Door::of(case.spec()) {
-                let of_hidden = seen(&ground, *door, case.operation, &stranger.credential, &hidden).await;
-                let of_missing = seen(&ground, *door, case.operation, &stranger.credential, &missing).await;
+                let of_hidden = seen(&ground, *door, case.operation, &watcher.credential, &hidden).await;
+                let of_missing = seen(&ground, *door, case.operation, &watcher.credential, &missing).await;
                 compared += 1;
                 if of_hidden != of_missing {
                     let difference = of_hidden.unlike(&of_missing);
-                    let _ = writeln!(told, "{} at {door:?}: {missing}\n{difference}", case.operation);
+                    let _ = writeln!(told, "{} by {kind:?} at {door:?}: {missing}\n{difference}", case.operation);
                 }
             }
         }
@@ -81,23 +83,28 @@ async fn seen(ground: &Ground, door: Door, operation: &str, credential: &Credent
     Seen { status: answer.status, body: answer.body, headers, statements }
 }
 
-/// The input as it is and with one of the objects that it names replaced by a missing one, for each of them in turn; and
-/// where it names a project, the same within the stranger's own project.
-fn pairs(input: &Value) -> Vec<(Value, Value)> {
+/// The input as it is and with one of the objects that it names replaced by a missing one, for each of them in turn: what
+/// has an id, and the project or environment that is hidden; and where it names a project, the same within the
+/// stranger's own project.
+fn pairs(watcher: &Caller, input: &Value) -> Vec<(Value, Value)> {
     let mut pairs: Vec<_> = missing_ones(input).into_iter().map(|missing| (input.clone(), missing)).collect();
-    // The project is named by the command, or by the run that it is about.
-    for place in ["/project", "/run/project"] {
-        if input.pointer(place).is_none_or(|project| project != PROJECT) {
+    let hides_project = watcher.kind == Kind::Stranger;
+    let (member, hidden) = if hides_project { ("project", PROJECT) } else { ("environment", ENVIRONMENTS[0]) };
+    // It is named by the command, or by the run that it is about.
+    for place in [format!("/{member}"), format!("/run/{member}")] {
+        if input.pointer(&place).is_none_or(|named| named != hidden) {
             continue;
         }
-        let naming = |project: &str| {
+        let naming = |name: &str| {
             let mut other = input.clone();
-            *other.pointer_mut(place).unwrap() = project.into();
+            *other.pointer_mut(&place).unwrap() = name.into();
             other
         };
         pairs.push((input.clone(), naming("nothing")));
-        let own = naming(OTHER_PROJECT);
-        pairs.extend(missing_ones(&own).into_iter().map(|missing| (own.clone(), missing)));
+        if hides_project {
+            let own = naming(OTHER_PROJECT);
+            pairs.extend(missing_ones(&own).into_iter().map(|missing| (own.clone(), missing)));
+        }
     }
     pairs
 }

@@ -136,7 +136,7 @@ impl Side {
         let human = needs.who == Who::Human;
         let without_ticket = Spec { who: Who::Any, ..needs };
         let able = |caller: &&Caller| match human {
-            true => caller.expects(&without_ticket) == Expect::Allowed && caller.kind != Kind::Service,
+            true => caller.expects(&without_ticket, case.place) == Expect::Allowed && !caller.is_service(),
             false => case.expects(caller) == Expect::Allowed,
         };
         let mut tokens = self.callers.iter().filter(|caller| matches!(caller.credential, Credential::Bearer(_)));

@@ -93,7 +93,7 @@ async fn effect(ground: &Ground, case: &Case, caller: &Caller, door: Door, calls
     // Whoever cannot be served while so many commit is told to try again, and has done nothing.
     let busy = |answer: &&Answer| !matches!(answer.said(), "ok" | "provider_unavailable");
     assert!(!answers.iter().any(|answer| busy(&answer)), "{what}: {:?}", answers.iter().find(busy));
-    let first: Vec<_> = done.iter().filter(|answer| answer.body["replayed"] == false).collect();
+    let first: Vec<_> = done.iter().filter(|answer| answer.view()["replayed"] == false).collect();
     assert_eq!(first.len(), 1, "{what}: of {calls} calls at once one is the first");
     assert!(done.iter().all(|answer| replay_of(answer) == replay_of(first[0])), "{what}");
     let after = ground.counts();

@@ -5,6 +5,9 @@ use std::{path::Path, process::Command};
 use super::tools::Tools;
 use crate::{Outcome, step, workspace};
 
+/// The protocol's own tests, and the version of them before the newest revision.
+pub(super) const CONFORMANCE: &str = "@modelcontextprotocol/conformance";
+pub(super) const OLD_CONFORMANCE: &str = "conformance-0.1";
 /// The Inspector's exit status for a tool that refused.
 const REFUSED: i32 = 5;
 
@@ -24,7 +27,7 @@ const CALLS: &[Call] = &[
 pub(super) fn conformance(tools: &Tools, work: &Path, endpoint: &str, revision: &str) -> Outcome {
     step::step(&format!("conformance with {revision}"), || {
         let known = workspace::root().join(format!("tests/mcp/needs-fixtures-{revision}.yml"));
-        let mut command = tools.program("conformance");
+        let mut command = tools.script(CONFORMANCE);
         command.args(["server", "--url", endpoint, "--requirements", revision, "--expected-failures"]).arg(known);
         command.arg("--output-dir").arg(work.join(revision)).current_dir(work);
         let (status, text) = run(&mut command)?;
@@ -77,7 +80,7 @@ pub(super) fn python(tools: &Tools, endpoint: &str, token: &str) -> Outcome {
 }
 
 /// Runs to the end: the status and everything that was printed.
-fn run(command: &mut Command) -> Outcome<(Option<i32>, String)> {
+pub(super) fn run(command: &mut Command) -> Outcome<(Option<i32>, String)> {
     let output = command.output().map_err(|e| format!("cannot run {}: {e}", step::line(command)))?;
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     Ok((output.status.code(), text.concat()))

@@ -46,6 +46,13 @@ impl Tools {
         command
     }
 
+    /// The program of a version of the conformance tests: all of them go by the same name.
+    pub(super) fn script(&self, package: &str) -> Command {
+        let mut command = self.node();
+        command.arg(self.0.join("node_modules").join(package).join("dist/index.js"));
+        command
+    }
+
     /// Python with the packages.
     pub(super) fn python(&self) -> Command {
         Command::new(self.0.join("venv/bin/python"))

@@ -11,58 +11,58 @@ use crate::{
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
 declare! {
-    "create_schedule" => |ground, _| schedule(ground).await,
-    "update_schedule" => |ground, _| {
+    "create_schedule" in Environment => |ground, _| schedule(ground).await,
+    "update_schedule" in Environment => |ground, _| {
         let made = made(ground, "create_schedule", schedule(ground).await).await;
         changed(schedule(ground).await, "schedule_id", &made)
     },
-    "get_schedule" => |ground, _| {
+    "get_schedule" in Environment => |ground, _| {
         json!({ "schedule_id": made(ground, "create_schedule", schedule(ground).await).await["id"] })
     },
-    "list_schedules" => |_, _| json!({ "project": PROJECT, "limit": 1 }),
-    "delete_schedule" => |ground, _| {
+    "list_schedules" in Lists => |_, _| json!({ "project": PROJECT, "limit": 1 }),
+    "delete_schedule" in Environment => |ground, _| {
         let made = made(ground, "create_schedule", schedule(ground).await).await;
         changed(json!({}), "schedule_id", &made)
     },
-    "create_webhook" => |ground, _| automation(ground).await,
-    "update_webhook" => |ground, _| {
+    "create_webhook" in Environment => |ground, _| automation(ground).await,
+    "update_webhook" in Environment => |ground, _| {
         let made = made(ground, "create_webhook", automation(ground).await).await;
         changed(automation(ground).await, "webhook_id", &made)
     },
-    "get_webhook" => |ground, _| {
+    "get_webhook" in Environment => |ground, _| {
         json!({ "webhook_id": made(ground, "create_webhook", automation(ground).await).await["id"] })
     },
-    "list_webhooks" => |_, _| json!({ "project": PROJECT, "limit": 1 }),
-    "delete_webhook" => |ground, _| {
+    "list_webhooks" in Lists => |_, _| json!({ "project": PROJECT, "limit": 1 }),
+    "delete_webhook" in Environment => |ground, _| {
         let made = made(ground, "create_webhook", automation(ground).await).await;
         changed(json!({}), "webhook_id", &made)
     },
-    "create_ci_dispatch" => |ground, _| automation(ground).await,
-    "update_ci_dispatch" => |ground, _| {
+    "create_ci_dispatch" in Environment => |ground, _| automation(ground).await,
+    "update_ci_dispatch" in Environment => |ground, _| {
         let made = made(ground, "create_ci_dispatch", automation(ground).await).await;
         changed(automation(ground).await, "ci_dispatch_id", &made)
     },
-    "get_ci_dispatch" => |ground, _| {
+    "get_ci_dispatch" in Environment => |ground, _| {
         json!({ "ci_dispatch_id": made(ground, "create_ci_dispatch", automation(ground).await).await["id"] })
     },
-    "list_ci_dispatches" => |_, _| json!({ "project": PROJECT, "limit": 1 }),
-    "delete_ci_dispatch" => |ground, _| {
+    "list_ci_dispatches" in Lists => |_, _| json!({ "project": PROJECT, "limit": 1 }),
+    "delete_ci_dispatch" in Environment => |ground, _| {
         let made = made(ground, "create_ci_dispatch", automation(ground).await).await;
         changed(json!({}), "ci_dispatch_id", &made)
     },
-    "dispatch_ci" => |ground, _| {
+    "dispatch_ci" in Environment => |ground, _| {
         let made = made(ground, "create_ci_dispatch", automation(ground).await).await;
         json!({ "ci_dispatch_id": made["id"], "commit": COMMIT, "ref": "refs/heads/main" })
     },
-    "open_investigation" => |ground, _| failure(ground).await,
-    "claim_investigation" => |ground, _| changed(json!({}), "case_id", &case(ground).await),
-    "add_finding" => |ground, _| changed(json!({ "text": "The button is gone." }), "case_id", &case(ground).await),
-    "dispose_investigation" => |ground, _| {
+    "open_investigation" in Environment => |ground, _| failure(ground).await,
+    "claim_investigation" in Environment => |ground, _| changed(json!({}), "case_id", &case(ground).await),
+    "add_finding" in Environment => |ground, _| changed(json!({ "text": "The button is gone." }), "case_id", &case(ground).await),
+    "dispose_investigation" in Environment => |ground, _| {
         let claimed = ground.call("claim_investigation", changed(json!({}), "case_id", &case(ground).await)).await;
         changed(json!({ "disposition": "defect", "reason": "it is gone" }), "case_id", &claimed)
     },
-    "list_investigations" => |_, _| json!({ "project": PROJECT, "limit": 1 }),
-    "get_investigation" => |ground, _| json!({ "case_id": case(ground).await["id"], "limit": 1 }),
+    "list_investigations" in Lists => |_, _| json!({ "project": PROJECT, "limit": 1 }),
+    "get_investigation" in Environment => |ground, _| json!({ "case_id": case(ground).await["id"], "limit": 1 }),
 }
 
 /// Selectors of a scenario of its own.
@@ -102,11 +102,11 @@ fn changed(mut input: Value, member: &str, object: &Value) -> Value {
     input
 }
 
-/// What a case is opened with: a run of a scenario of its own, which nothing else fails like.
+/// What a case is opened with: a run of a scenario of its own, which nothing else fails like, and a queue of its own.
 async fn failure(ground: &Ground) -> Value {
     let run = made(ground, "start_scenario_run", selectors(ground).await).await;
     ground.path.bench.finish(&run, GOOD).await;
-    json!({ "run_id": run["id"], "queue": "triage" })
+    json!({ "run_id": run["id"], "queue": ground.fresh("queue") })
 }
 
 /// A case that waits.

@@ -6,47 +6,47 @@ use serde_json::{Value, json};
 use crate::{callers::Caller, cases::declare, ground::Ground, support::PROJECT};
 
 declare! {
-    "list_my_tokens" => |_, _| json!({ "limit": 1 }),
-    "create_my_token" => |ground, _| json!({ "label": ground.fresh("label"), "scope": "all" }),
-    "revoke_my_token" => |ground, caller| json!({ "token_id": ground.token_of(person(caller)).await }),
-    "list_my_sessions" => |_, _| json!({ "limit": 1 }),
-    "revoke_my_session" => |ground, caller| json!({ "session_id": ground.session_of(person(caller)).await }),
-    "create_decision_ticket" => |ground, _| {
+    "list_my_tokens" in Nowhere => |_, _| json!({ "limit": 1 }),
+    "create_my_token" in Nowhere => |ground, _| json!({ "label": ground.fresh("label"), "scope": "all" }),
+    "revoke_my_token" in Nowhere => |ground, caller| json!({ "token_id": ground.token_of(person(caller)).await }),
+    "list_my_sessions" in Nowhere => |_, _| json!({ "limit": 1 }),
+    "revoke_my_session" in Nowhere => |ground, caller| json!({ "session_id": ground.session_of(person(caller)).await }),
+    "create_decision_ticket" in Environment => |ground, _| {
         let approval = ground.pending(None).await["id"].clone();
         let decision = json!({ "approval": { "approval_id": approval, "outcome": Outcome::Approve } });
         json!({ "decision": decision, "reason": "as agreed" })
     },
-    "grant_role" => |ground, _| role(ground.principal(PrincipalClass::User).await.1),
-    "revoke_role" => |ground, _| {
+    "grant_role" in Project => |ground, _| role(ground.principal(PrincipalClass::User).await.1),
+    "revoke_role" in Project => |ground, _| {
         let (name, id) = ground.principal(PrincipalClass::User).await;
         ground.enrol(PrincipalClass::User, &name, false, PROJECT, &[Role::Viewer]).await;
         role(id)
     },
-    "list_grants" => |_, _| json!({ "project": PROJECT, "limit": 1 }),
-    "create_principal" => |ground, _| json!({ "class": "service", "name": ground.fresh("service") }),
-    "list_principals" => |_, _| json!({ "limit": 1 }),
-    "update_principal" => |ground, _| {
+    "list_grants" in Project => |_, _| json!({ "project": PROJECT, "limit": 1 }),
+    "create_principal" in Nowhere => |ground, _| json!({ "class": "service", "name": ground.fresh("service") }),
+    "list_principals" in Nowhere => |_, _| json!({ "limit": 1 }),
+    "update_principal" in Nowhere => |ground, _| {
         json!({ "principal_id": ground.principal(PrincipalClass::User).await.1, "disabled": true })
     },
-    "create_group" => |ground, _| json!({ "name": ground.fresh("group") }),
-    "list_groups" => |_, _| json!({ "limit": 1 }),
-    "get_group" => |ground, _| json!({ "group_id": group(ground).await }),
-    "put_group_members" => |ground, _| json!({
+    "create_group" in Nowhere => |ground, _| json!({ "name": ground.fresh("group") }),
+    "list_groups" in Nowhere => |_, _| json!({ "limit": 1 }),
+    "get_group" in Nowhere => |ground, _| json!({ "group_id": group(ground).await }),
+    "put_group_members" in Nowhere => |ground, _| json!({
         "group_id": group(ground).await,
         "members": [ground.principal(PrincipalClass::User).await.1],
         "expected_version": 1,
     }),
-    "create_service_token" => |ground, _| json!({
+    "create_service_token" in Nowhere => |ground, _| json!({
         "principal_id": ground.principal(PrincipalClass::Service).await.1,
         "scope": { "only": ["run.start"] },
     }),
-    "list_service_tokens" => |_, _| json!({ "limit": 1 }),
-    "revoke_service_token" => |ground, _| {
+    "list_service_tokens" in Nowhere => |_, _| json!({ "limit": 1 }),
+    "revoke_service_token" in Nowhere => |ground, _| {
         let (name, _) = ground.principal(PrincipalClass::Service).await;
         json!({ "token_id": ground.token_of(&name).await })
     },
-    "list_audit" => |_, _| json!({ "project": PROJECT, "limit": 1 }),
-    "list_signing_keys" => |_, _| json!({}),
+    "list_audit" in Project => |_, _| json!({ "project": PROJECT, "limit": 1 }),
+    "list_signing_keys" in Nowhere => |_, _| json!({}),
 }
 
 /// The caller, or somebody in the place of one that is nobody.
