@@ -169,7 +169,14 @@ impl CronDateTime for Local {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
+    use proptest::{collection::vec, prelude::*};
+
     use super::*;
+
+    /// Far more than an expression and nine times take on a busy machine; a search without bounds takes longer.
+    const PATIENCE: Duration = Duration::from_secs(20);
 
     fn at(text: &str) -> Timestamp {
         serde_json::from_value(text.into()).unwrap()
@@ -227,5 +234,52 @@ mod tests {
             assert!(wrong.parse::<ZoneName>().is_err(), "{wrong}");
         }
         assert_eq!("europe/berlin".parse::<ZoneName>().unwrap().to_string(), "Europe/Berlin");
+    }
+
+    fn field() -> impl Strategy<Value = String> {
+        prop_oneof![
+            4 => "[*]|[0-9]{1,2}|[*]/[0-9]{1,2}",
+            2 => "[0-9]{1,2}-[0-9]{1,2}(/[0-9]{1,2})?|[0-9]{1,2}(,[0-9]{1,2}){1,3}",
+            1 => "[A-Z]{1,3}(-[A-Z]{3})?|MON|JAN|L|[0-9]L|[0-9]#[0-9]|[?]|[0-9]{1,2}W",
+            1 => "[0-9A-Za-z*,/#?+-]{1,12}",
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_refused_or_due_again_and_again(fields in vec(field(), 5), after in 0..4_102_444_800_i64) {
+            let text = fields.join(" ");
+            let started = Instant::now();
+            if let Ok(cron) = text.parse::<CronExpression>() {
+                prop_assert_eq!(cron.to_string(), text.as_str());
+                for zone in ["UTC", "Europe/Berlin", "Australia/Lord_Howe"] {
+                    let zone = zone.parse().unwrap();
+                    let mut before = Timestamp::from_micros(after * 1_000_000);
+                    for _ in 0..3 {
+                        let Some(next) = cron.next_after(before, &zone) else { break };
+                        prop_assert!(next > before && next.as_micros() % 60_000_000 == 0, "{} after {}: {}", text, before, next);
+                        before = next;
+                    }
+                }
+            }
+            prop_assert!(started.elapsed() < PATIENCE, "{}: {:?}", text, started.elapsed());
+        }
+
+        #[test]
+        fn a_time_of_day_comes_once_a_day(hour in 0..24_i64, minute in 0..60_i64, after in 0..4_102_444_800_i64) {
+            let cron: CronExpression = format!("{minute} {hour} * * *").parse().unwrap();
+            let (day, wanted) = (24 * 3600, (hour * 60 + minute) * 60);
+            let expected = after + (wanted - after % day - 1).rem_euclid(day) + 1;
+            let next = cron.next_after(Timestamp::from_micros(after * 1_000_000), &ZoneName::utc()).unwrap();
+            prop_assert_eq!(next, Timestamp::from_micros(expected * 1_000_000));
+        }
+
+        #[test]
+        fn no_text_is_too_odd(text in ".{0,120}", zone in "[A-Za-z_]{1,10}/[A-Za-z_]{1,10}|.{0,80}") {
+            let _refused = text.parse::<CronExpression>();
+            if let Ok(zone) = zone.parse::<ZoneName>() {
+                prop_assert_eq!(zone.to_string().parse::<ZoneName>().unwrap(), zone);
+            }
+        }
     }
 }

@@ -121,6 +121,8 @@ fn parse(text: &str, prefix: &str) -> Result<Uuid, Error> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -135,5 +137,34 @@ mod tests {
         assert!("cel_00000000000000000000000000000007".parse::<RunId>().is_err());
         assert!("run_0000000000000000000000000000000G".parse::<RunId>().is_err());
         assert!("run_00000000-0000-0000-0000-000000000007".parse::<RunId>().is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_refused_or_is_its_own_written_form(
+            text in "(run|prn|grp|sch|whk|cid)_[0-9a-fA-F]{30,34}|(sha256|blake3):[0-9a-fA-F]{62,66}|.{0,80}"
+        ) {
+            fn own_form<T: FromStr + fmt::Display>(text: &str) -> Option<bool> {
+                text.parse::<T>().ok().map(|value| value.to_string() == text)
+            }
+            let forms = [
+                own_form::<RunId>, own_form::<crate::Subject>, own_form::<crate::AutomationId>,
+                own_form::<crate::Sha256Digest>, own_form::<crate::Blake3Digest>, own_form::<crate::Slug>,
+                own_form::<crate::LineName>, own_form::<crate::Name>, own_form::<crate::Reason>,
+                own_form::<crate::IdempotencyKey>, own_form::<crate::SecretName>, own_form::<crate::Role>,
+                own_form::<crate::Permission>,
+            ];
+            for (index, form) in forms.into_iter().enumerate() {
+                prop_assert_ne!(form(&text), Some(false), "{}", index);
+            }
+        }
+
+        #[test]
+        fn every_id_is_read_as_it_was_written(number in any::<u128>()) {
+            let id = RunId::from_uuid(Uuid::from_u128(number));
+            prop_assert_eq!(id.to_string().parse::<RunId>().unwrap(), id);
+            let subject = crate::Subject::Group(crate::GroupId::from_uuid(Uuid::from_u128(number)));
+            prop_assert_eq!(subject.to_string().parse::<crate::Subject>().unwrap(), subject);
+        }
     }
 }

@@ -83,6 +83,8 @@ impl JsonSchema for Timestamp {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -91,5 +93,21 @@ mod tests {
         assert_eq!(timestamp.to_string(), "2025-11-30T12:00:00.000001Z");
         let json = serde_json::to_string(&timestamp).unwrap();
         assert_eq!(serde_json::from_str::<Timestamp>(&json).unwrap(), timestamp);
+    }
+
+    proptest! {
+        #[test]
+        fn a_time_is_read_as_it_was_written(micros in -62_135_596_800_000_000..253_402_300_799_999_999_i64) {
+            let written = serde_json::to_value(Timestamp::from_micros(micros)).unwrap();
+            prop_assert_eq!(serde_json::from_value::<Timestamp>(written).unwrap(), Timestamp::from_micros(micros));
+        }
+
+        #[test]
+        fn no_text_is_too_odd(text in "[+-]?[0-9]{1,6}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}[.,]?[0-9]{0,12}(Z|[+-][0-9:]{2,6})?|.{0,40}") {
+            if let Ok(time) = serde_json::from_value::<Timestamp>(text.clone().into()) {
+                let again: Timestamp = serde_json::from_value(time.to_string().into()).unwrap();
+                prop_assert_eq!(again, time, "{}", text);
+            }
+        }
     }
 }
