@@ -6,12 +6,18 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use chromiumoxide::cdp::browser_protocol::page::{CaptureScreenshotFormat, CaptureScreenshotParams, Viewport};
 use pinhole_core::FailureReason;
 
-use crate::{error::Fault, tab::Tab};
+use crate::{
+    error::{CallError, Fault},
+    tab::{AskError, Tab},
+};
 
 /// Device pixels to a side: beyond it pictures were seen with blank ends and no error.
 pub(crate) const MAX_SIDE: u32 = 16_384;
 /// Device pixels in all.
 pub(crate) const MAX_PIXELS: u64 = 64_000_000;
+
+/// What Chromium says when one document has gone and the next is not shown yet.
+const BETWEEN_DOCUMENTS: &str = "Not attached to an active page";
 
 /// What is pictured, in CSS pixels of the document; the window where it stands when `clip` is absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,17 +60,20 @@ fn device_pixels(css: u32, scale: f64) -> u32 {
     (f64::from(css) * scale).round() as u32
 }
 
-/// The picture as a PNG file, encoded the fast way: encoding is most of what a large picture costs.
-pub(crate) async fn take(tab: &Tab, frame: &Frame, limit: Duration) -> Result<Vec<u8>, Fault> {
+/// The picture as a PNG file, encoded the fast way: encoding is most of what a large picture costs. Between two documents
+/// there is nothing to picture, which is [`AskError::Navigated`].
+pub(crate) async fn take(tab: &Tab, frame: &Frame, limit: Duration) -> Result<Vec<u8>, AskError> {
     let mut shot = CaptureScreenshotParams::builder().format(CaptureScreenshotFormat::Png).optimize_for_speed(true);
     if let Some([x, y, width, height]) = frame.clip {
         let [x, y, width, height] = [x, y, width, height].map(f64::from);
         shot = shot.capture_beyond_viewport(true).clip(Viewport { x, y, width, height, scale: 1.0 });
     }
-    let answer = tab.call(shot.build(), limit).await?;
-    STANDARD
-        .decode(String::from(answer.data))
-        .map_err(|_| Fault::new(FailureReason::BrowserCrashed, "the browser sent a picture that is no base64"))
+    let answer = match tab.call(shot.build(), limit).await {
+        Err(CallError::Refused(why)) if why == BETWEEN_DOCUMENTS => return Err(AskError::Navigated),
+        answer => answer.map_err(AskError::Call)?,
+    };
+    let no_base64 = |_| CallError::Refused("the browser sent a picture that is no base64".into());
+    STANDARD.decode(String::from(answer.data)).map_err(no_base64).map_err(AskError::Call)
 }
 
 /// Width and height in the header of a PNG file (PNG specification, section 11.2.2).

@@ -4,8 +4,8 @@ use std::{str::FromStr, sync::Arc, time::Duration};
 
 use pinhole_core::{Clock, Error, Result, Timestamp};
 use sqlx::{
-    AssertSqlSafe, ConnectOptions, Encode, PgConnection, PgPool, Postgres, Sqlite, SqliteConnection, SqlitePool,
-    Transaction, Type,
+    AssertSqlSafe, ConnectOptions, Encode, PgConnection, PgPool, Postgres, Row as _, Sqlite, SqliteConnection,
+    SqlitePool, Transaction, Type,
     postgres::{PgConnectOptions, PgPoolOptions},
     query::Query,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
@@ -83,7 +83,10 @@ impl Store {
                 // A process that was stopped within a transaction would otherwise keep its locks for ever.
                 .options([("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION)])
                 .disable_statement_logging();
-            let pool = PgPoolOptions::new().max_connections(16).acquire_timeout(ACQUIRE_TIMEOUT);
+            let pool = PgPoolOptions::new()
+                .max_connections(16)
+                .acquire_timeout(ACQUIRE_TIMEOUT)
+                .after_release(|connection, _| Box::pin(is_between_transactions(connection)));
             Backend::Postgres(pool.connect_with(options).await.map_err(unreachable)?)
         } else {
             return Err(Error::invalid("database_url", "expected sqlite:PATH or postgres://…"));
@@ -130,6 +133,16 @@ impl Store {
         let transaction = pool.begin_with(begin).await.map_err(database_error)?;
         Ok(Tx { inner: Inner::Sqlite(transaction), now: self.clock.now() })
     }
+}
+
+/// Whether a connection that nobody uses any more may be used again; otherwise the pool closes it.
+///
+/// A caller that goes away while it waits for its BEGIN, as one whose time is up does, leaves a transaction behind that
+/// the driver does not know of. What the next caller did without a transaction of its own would be lost with it.
+async fn is_between_transactions(connection: &mut PgConnection) -> sqlx::Result<bool> {
+    // Outside of a transaction, a statement alone is one. Only the simple protocol starts both at the same instant.
+    let alone = sqlx::raw_sql("SELECT transaction_timestamp() = statement_timestamp()").fetch_one(connection).await?;
+    alone.try_get(0)
 }
 
 async fn begin_postgres(pool: &PgPool, begin: &'static str) -> Result<Tx> {

@@ -1,7 +1,10 @@
 //! Opening and closing, what a transaction sees and leaves behind, and which failures a second run may not meet.
 
 use std::{
+    future::{Future as _, poll_fn},
+    pin::Pin,
     sync::Arc,
+    task::Poll,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -26,6 +29,7 @@ on_both_engines! {
     the_same_row_from_two_writers_exists
     writers_that_look_first_see_each_other
     the_connection_is_that_of_the_transaction
+    who_goes_away_while_a_transaction_begins_leaves_none_behind
 }
 
 async fn a_database_is_opened_and_closed(engine: Engine) {
@@ -309,4 +313,27 @@ async fn impatient_write(url: &str) -> Result<()> {
     let options: SqliteConnectOptions = url.parse().map_err(database_error)?;
     let mut connection = options.busy_timeout(Duration::ZERO).connect().await.map_err(database_error)?;
     connection.execute("BEGIN IMMEDIATE").await.map(drop).map_err(database_error)
+}
+
+/// Whenever it is: the beginning of a transaction that only reads is given up at each of its steps in turn. On the same
+/// connection, what comes next would not be allowed to write, or be lost.
+async fn who_goes_away_while_a_transaction_begins_leaves_none_behind(engine: Engine) {
+    let fixture = Fixture::new(engine).await;
+    for (step, name) in ('a'..='z').enumerate() {
+        let mut begin = Box::pin(fixture.store.begin_read());
+        let mut polls = 0;
+        poll_fn(|context| {
+            polls += 1;
+            if polls > step { Poll::Ready(()) } else { Pin::new(&mut begin).poll(context).map(drop) }
+        })
+        .await;
+        drop(begin);
+        let principal = fixture.principal(PrincipalClass::User, &name.to_string());
+        let mut tx = fixture.write().await;
+        tx.insert_principal(&principal).await.unwrap();
+        tx.commit().await.unwrap();
+        // Alone, as the job queue does it, and seen by everybody else at once.
+        fixture.execute(&format!("DELETE FROM principals WHERE name = '{name}'")).await;
+        assert_eq!(fixture.texts("SELECT name FROM principals").await, [""; 0], "step {step}");
+    }
 }
