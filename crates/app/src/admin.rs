@@ -33,6 +33,12 @@ pub enum Holder<'a> {
     Group(&'a Name),
 }
 
+impl<'a> From<&'a Name> for Holder<'a> {
+    fn from(principal: &'a Name) -> Self {
+        Self::Principal(principal)
+    }
+}
+
 impl App {
     /// Makes a principal, or finds the one with this name and class.
     ///
@@ -105,40 +111,18 @@ impl App {
         .await
     }
 
-    /// Gives a principal a role in a project, or in one environment of it.
-    ///
-    /// # Errors
-    /// `not_found` when the principal, project or environment does not exist.
-    pub async fn grant(&self, name: &Name, project: &Slug, environment: Option<&Slug>, role: Role) -> Result<()> {
-        self.give_role(Holder::Principal(name), project, environment, role).await
-    }
-
-    /// Takes a role of a principal away; the next transaction sees it.
-    ///
-    /// # Errors
-    /// As [`App::take_role`].
-    pub async fn revoke_grant(
-        &self,
-        name: &Name,
-        project: &Slug,
-        environment: Option<&Slug>,
-        role: Role,
-    ) -> Result<()> {
-        self.take_role(Holder::Principal(name), project, environment, role).await
-    }
-
     /// Gives a role in a project, or in one environment of it.
     ///
     /// # Errors
     /// `not_found` when the holder, project or environment does not exist.
-    pub async fn give_role(
+    pub async fn grant(
         &self,
-        holder: Holder<'_>,
+        holder: impl Into<Holder<'_>>,
         project: &Slug,
         environment: Option<&Slug>,
         role: Role,
     ) -> Result<()> {
-        let (actor, holder) = (self.system_actor(), &holder);
+        let (actor, holder) = (self.system_actor(), &holder.into());
         self.write(&actor, "grant_role", move |unit, _| {
             Box::pin(async move {
                 let grant = find_grant(unit, holder, project, environment, role).await?;
@@ -152,14 +136,14 @@ impl App {
     ///
     /// # Errors
     /// `not_found` when there was no such grant, `conflict` when it was that of the project's last owner.
-    pub async fn take_role(
+    pub async fn revoke_grant(
         &self,
-        holder: Holder<'_>,
+        holder: impl Into<Holder<'_>>,
         project: &Slug,
         environment: Option<&Slug>,
         role: Role,
     ) -> Result<()> {
-        let (actor, holder) = (self.system_actor(), &holder);
+        let (actor, holder) = (self.system_actor(), &holder.into());
         self.write(&actor, "revoke_role", move |unit, _| {
             Box::pin(async move {
                 let grant = find_grant(unit, holder, project, environment, role).await?;

@@ -29,12 +29,7 @@ impl Place {
         Self { project, environments: Vec::new() }
     }
 
-    /// In one environment of a project.
-    pub(crate) fn environment(project: ProjectId, environment: EnvironmentId) -> Self {
-        Self { project, environments: vec![environment] }
-    }
-
-    /// In several environments of a project; in the project as a whole when there are none.
+    /// In these environments of a project; in the project as a whole when there are none.
     pub(crate) fn environments(project: ProjectId, environments: impl IntoIterator<Item = EnvironmentId>) -> Self {
         Self { project, environments: environments.into_iter().collect() }
     }
@@ -163,7 +158,7 @@ impl Unit {
         permission: Permission,
     ) -> Result<Environment> {
         let environment = self.environment(id).await?;
-        self.authorised(environment, |found| Place::environments(found.project_id, Some(found.id)), permission).await
+        self.authorised(environment, |found| Place::environments(found.project_id, [found.id]), permission).await
     }
 
     /// Lets the actor through when its credential is still valid and a grant covers `permission` on the object: a

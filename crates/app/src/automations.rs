@@ -6,9 +6,9 @@ mod ci_dispatches;
 mod deliver;
 mod delivery;
 mod fire;
+mod kinds;
 mod schedules;
 mod signature;
-mod view;
 mod webhooks;
 
 pub(crate) use ci_dispatches::{

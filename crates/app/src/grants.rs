@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, str::FromStr};
 
-use pinhole_contract::{Cursor, GrantList, GrantRole, GrantView, ListGrants, RevokeRole};
+use pinhole_contract::{GrantList, GrantRole, GrantView, ListGrants, RevokeRole};
 use pinhole_core::{Actor, EnvironmentId, Error, Name, Permission, ProjectId, Result, Role, Slug, Subject};
 use pinhole_store::{Grant, Project};
 use serde_json::json;
@@ -46,15 +46,14 @@ pub(crate) async fn revoke(app: &App, actor: &Actor, command: RevokeRole) -> Res
 }
 
 pub(crate) async fn list(app: &App, actor: &Actor, command: ListGrants) -> Result<GrantList> {
-    let after = page::position::<Place>(command.cursor.as_ref())?;
+    let after = page::position::<Position>(command.cursor.as_ref())?;
     let (command, after) = (&command, &after);
     app.read(actor, "list_grants", move |unit, _| {
         Box::pin(async move {
             let project = unit.administered_project(&command.project, Permission::GrantWrite).await?;
-            let after = after.as_ref().map(|place| place.grant(project.id));
+            let after = after.as_ref().map(|position| position.grant(project.id));
             let mut found = unit.list_grants(project.id, after.as_ref(), page::to_load(command.limit)).await?;
-            let more = page::cut(&mut found, command.limit);
-            let next_cursor = found.last().filter(|_| more).map(|grant| Cursor::new(Place::of(grant)));
+            let next_cursor = page::cut(&mut found, command.limit, Position::of);
             let mut known = Known::default();
             let mut grants = Vec::with_capacity(found.len());
             for grant in found {
@@ -144,13 +143,13 @@ impl Known {
 }
 
 /// Where a page of roles ends: everything of its last one but the project.
-struct Place {
+struct Position {
     subject: Subject,
     environment_id: Option<EnvironmentId>,
     role: Role,
 }
 
-impl Place {
+impl Position {
     fn of(grant: &Grant) -> String {
         let environment = grant.environment_id.map(|id| id.to_string()).unwrap_or_default();
         format!("{}/{environment}/{}", grant.subject, grant.role)
@@ -161,7 +160,7 @@ impl Place {
     }
 }
 
-impl FromStr for Place {
+impl FromStr for Position {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {

@@ -10,7 +10,7 @@ use crate::unit::Unit;
 pub(crate) enum Keyed {
     /// The first with its key: do it, and [`Unit::remember`] what came of it.
     First(KeyedCall),
-    /// A repeat: the object that the first one made.
+    /// A repeat, which changes nothing: the object that the first one made.
     Replay(String),
 }
 
@@ -32,7 +32,10 @@ impl Unit {
         let (principal, operation) = (self.actor().principal, self.operation());
         match self.idempotent_call(principal, operation, key).await? {
             None => Ok(Keyed::First(KeyedCall { key: key.clone(), intent })),
-            Some(first) if first.intent_sha256 == intent => Ok(Keyed::Replay(first.object_id)),
+            Some(first) if first.intent_sha256 == intent => {
+                self.unaudited();
+                Ok(Keyed::Replay(first.object_id))
+            }
             Some(first) => Err(Error::changed_intent(first.first_object())),
         }
     }

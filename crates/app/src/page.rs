@@ -100,9 +100,10 @@ pub(crate) const fn to_load(limit: Limit) -> u32 {
     limit.get() + 1
 }
 
-/// Cuts what was loaded to the page; answers whether another follows.
-pub(crate) fn cut<T>(found: &mut Vec<T>, limit: Limit) -> bool {
+/// Cuts what was loaded to the page; answers where the next one starts, if another follows: at what `position` makes of
+/// the last item on this one.
+pub(crate) fn cut<T, P: ToString>(found: &mut Vec<T>, limit: Limit, position: impl FnOnce(&T) -> P) -> Option<Cursor> {
     let more = found.len() > limit.get() as usize;
     found.truncate(limit.get() as usize);
-    more
+    found.last().filter(|_| more).map(|last| Cursor::new(position(last).to_string()))
 }

@@ -1,6 +1,6 @@
 //! Users and services, as an administrator makes, lists, disables and promotes them.
 
-use pinhole_contract::{CreatePrincipal, Cursor, ListPrincipals, PrincipalList, PrincipalView, UpdatePrincipal};
+use pinhole_contract::{CreatePrincipal, ListPrincipals, PrincipalList, PrincipalView, UpdatePrincipal};
 use pinhole_core::{Actor, Error, Name, PrincipalClass, PrincipalId, Result};
 use pinhole_store::Principal;
 use serde_json::json;
@@ -15,7 +15,6 @@ pub(crate) async fn create(app: &App, actor: &Actor, command: CreatePrincipal) -
             let call = match unit.keyed(command.idempotency_key.as_ref(), command).await? {
                 Keyed::First(call) => call,
                 Keyed::Replay(id) => {
-                    unit.unaudited();
                     let principal = unit.principal(id.parse()?).await?.ok_or_else(Error::not_found)?;
                     return Ok(PrincipalView { replayed: true, ..principal_view(principal) });
                 }
@@ -54,8 +53,7 @@ pub(crate) async fn list(app: &App, actor: &Actor, command: ListPrincipals) -> R
                 None => None,
             };
             let mut found = unit.list_principals(after.as_ref(), page::to_load(command.limit)).await?;
-            let more = page::cut(&mut found, command.limit);
-            let next_cursor = found.last().filter(|_| more).map(|last| Cursor::new(last.id.to_string()));
+            let next_cursor = page::cut(&mut found, command.limit, |last| last.id);
             Ok(PrincipalList { principals: found.into_iter().map(principal_view).collect(), next_cursor })
         })
     })

@@ -1,6 +1,6 @@
 //! Projects.
 
-use pinhole_contract::{CreateProject, Cursor, GetProject, ListProjects, ProjectList, ProjectView};
+use pinhole_contract::{CreateProject, GetProject, ListProjects, ProjectList, ProjectView};
 use pinhole_core::{Actor, Error, Permission, ProjectId, Result, Role, Slug, Subject, Title};
 use pinhole_store::{Grant, Project};
 use serde_json::json;
@@ -15,7 +15,6 @@ pub(crate) async fn create_project(app: &App, actor: &Actor, command: CreateProj
             let call = match unit.keyed(command.idempotency_key.as_ref(), command).await? {
                 Keyed::First(call) => call,
                 Keyed::Replay(id) => {
-                    unit.unaudited();
                     let project = unit.project(id.parse()?).await?.ok_or_else(Error::not_found)?;
                     return Ok(ProjectView { replayed: true, ..project_view(project) });
                 }
@@ -52,8 +51,7 @@ pub(crate) async fn list_projects(app: &App, actor: &Actor, command: ListProject
             unit.check_credential().await?;
             let principal = unit.actor().principal;
             let mut found = unit.list_projects(principal, after, page::to_load(limit)).await?;
-            let more = page::cut(&mut found, limit);
-            let next_cursor = found.last().filter(|_| more).map(|project| Cursor::new(project.id.to_string()));
+            let next_cursor = page::cut(&mut found, limit, |project| project.id);
             Ok(ProjectList { projects: found.into_iter().map(project_view).collect(), next_cursor })
         })
     })

@@ -1,16 +1,13 @@
 //! Git remotes: those of the server's own configuration, which alone may name paths of its machine, and those that an
 //! administrator puts.
 
-use pinhole_contract::{Cursor, ListRemotes, PutRemote, RemoteList, RemoteView};
+use pinhole_contract::{ListRemotes, PutRemote, RemoteList, RemoteView};
 use pinhole_core::{Actor, Error, LineName, RemoteId, Result, Slug};
 use pinhole_store::Remote;
 use serde_json::json;
 use url::Url;
 
 use crate::{App, idempotency::expect_version, page};
-
-const MAX_URL: usize = 2000;
-const MAX_BRANCHES: usize = 50;
 
 impl App {
     /// Adds a Git remote from the server's own configuration, or changes the one with this slug.
@@ -84,8 +81,7 @@ pub(crate) async fn list(app: &App, actor: &Actor, command: ListRemotes) -> Resu
         Box::pin(async move {
             unit.authorise_admin().await?;
             let mut found = unit.list_remotes(after, page::to_load(limit)).await?;
-            let more = page::cut(&mut found, limit);
-            let next_cursor = found.last().filter(|_| more).map(|remote| Cursor::new(remote.id.to_string()));
+            let next_cursor = page::cut(&mut found, limit, |remote| remote.id);
             Ok(RemoteList { remotes: found.into_iter().map(view).collect(), next_cursor })
         })
     })
@@ -112,9 +108,6 @@ fn without_credentials(text: &str) -> String {
 /// The written form of a URL that may come from outside.
 fn check_url(text: &str) -> Result<String> {
     let wrong = |reason: &str| Err(Error::invalid("url", reason));
-    if text.len() > MAX_URL {
-        return wrong("expected at most 2000 bytes");
-    }
     let Ok(url) = Url::parse(text) else {
         return wrong("expected an https:// or ssh:// URL: paths belong into the server's own configuration");
     };
@@ -132,9 +125,6 @@ fn check_url(text: &str) -> Result<String> {
 }
 
 fn check_branches(branches: &[String]) -> Result<()> {
-    if !(1..=MAX_BRANCHES).contains(&branches.len()) {
-        return Err(Error::invalid("branches", format!("expected 1 to {MAX_BRANCHES} branches")));
-    }
     match branches.iter().position(|branch| !is_branch_pattern(branch)) {
         None => Ok(()),
         Some(index) => {

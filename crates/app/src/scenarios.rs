@@ -1,8 +1,8 @@
 //! Scenarios: validate, create, submit a revision, read, list, archive.
 
 use pinhole_contract::{
-    ArchiveScenario, CreateScenario, Cursor, DiagnosticView, GetScenario, ListScenarios, ListedScenarioView,
-    ScenarioList, ScenarioView, SourceFormat, SubmitScenarioRevision, ValidateScenario, ValidationView,
+    ArchiveScenario, CreateScenario, DiagnosticView, GetScenario, ListScenarios, ListedScenarioView, ScenarioList,
+    ScenarioView, SourceFormat, SubmitScenarioRevision, ValidateScenario, ValidationView,
 };
 use pinhole_core::{Actor, Error, Permission, PrincipalClass, ProjectId, Result, ScenarioId, Slug, Title};
 use pinhole_scenario::{CanonicalScenario, Diagnostics, Format};
@@ -51,7 +51,6 @@ pub(crate) async fn create(app: &App, actor: &Actor, command: CreateScenario) ->
             let call = match unit.keyed(command.idempotency_key.as_ref(), &intent).await? {
                 Keyed::First(call) => call,
                 Keyed::Replay(id) => {
-                    unit.unaudited();
                     let scenario = unit.scenario(id.parse()?).await?.ok_or_else(Error::not_found)?;
                     return Ok(ScenarioView { replayed: true, ..view(unit, project.slug, scenario).await? });
                 }
@@ -105,8 +104,7 @@ pub(crate) async fn list(app: &App, actor: &Actor, command: ListScenarios) -> Re
         Box::pin(async move {
             let project = unit.authorised_project(&command.project, Permission::Read).await?;
             let mut found = unit.list_scenarios(project.id, after.as_ref(), page::to_load(command.limit)).await?;
-            let more = page::cut(&mut found, command.limit);
-            let next_cursor = found.last().filter(|_| more).map(|(last, _)| Cursor::new(last.slug.as_str()));
+            let next_cursor = page::cut(&mut found, command.limit, |(last, _)| last.slug.clone());
             let listed = |(scenario, title): (Scenario, Title)| ListedScenarioView {
                 id: scenario.id,
                 slug: scenario.slug,
@@ -133,10 +131,8 @@ pub(crate) async fn archive(app: &App, actor: &Actor, command: ArchiveScenario) 
             if !unit.archive_scenario(scenario.id, scenario.version).await? {
                 return Err(Error::transient("the scenario changed within the transaction"));
             }
-            let (project_id, object) = (scenario.project_id, scenario.id.to_string());
             let detail = json!({ "version": scenario.version + 1 });
-            unit.audit(Some(project_id), Some(object.clone()), detail.clone()).await?;
-            unit.event("scenario.archived", project_id, object, detail).await?;
+            unit.audit_with_event("scenario.archived", scenario.project_id, scenario.id, detail).await?;
             let archived_at = Some(unit.now());
             view(unit, project, Scenario { archived_at, version: scenario.version + 1, ..scenario }).await
         })

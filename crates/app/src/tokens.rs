@@ -5,7 +5,7 @@ mod service;
 
 use std::{collections::BTreeSet, time::Duration};
 
-use pinhole_contract::{Cursor, LifetimeDays, Limit, NewTokenView, TokenList, TokenView};
+use pinhole_contract::{LifetimeDays, Limit, NewTokenView, TokenList, TokenView};
 use pinhole_core::{Error, Name, PrincipalClass, Result, Scope, Sha256Digest, TokenId};
 use pinhole_store::{Principal, Token};
 use serde_json::json;
@@ -14,10 +14,7 @@ pub(crate) use self::{
     own::{create as create_own, list as list_own, revoke as revoke_own},
     service::{create as create_of_service, list as list_of_services, revoke as revoke_of_service},
 };
-use crate::{admin::with_checksum, page, unit::Unit};
-
-/// The most permissions in a scope, as the schema says.
-const MAX_PERMISSIONS: usize = 50;
+use crate::{admin::with_checksum, idempotency::KeyedCall, page, unit::Unit};
 
 /// What a token is made for.
 pub(crate) struct Wanted<'a> {
@@ -65,12 +62,9 @@ pub(crate) async fn revoke(unit: &mut Unit, token: Token) -> Result<TokenView> {
     unit.token(token.id).await?.map(token_view).ok_or_else(Error::not_found)
 }
 
-/// The bounds that the schema states.
+/// Refuses a scope that names a permission twice.
 fn check_scope_shape(scope: &Scope) -> Result<()> {
     let Scope::Only(permissions) = scope else { return Ok(()) };
-    if permissions.len() > MAX_PERMISSIONS {
-        return Err(Error::invalid("scope.only", format!("expected at most {MAX_PERMISSIONS} permissions")));
-    }
     let mut seen = BTreeSet::new();
     match permissions.iter().position(|permission| !seen.insert(permission)) {
         Some(index) => Err(Error::invalid(format!("scope.only[{index}]"), "expected different permissions")),
@@ -82,16 +76,26 @@ fn lifetime(days: LifetimeDays) -> Duration {
     Duration::from_secs(u64::from(days.get()) * 24 * 3600)
 }
 
+/// Makes the token that the first call with its key asks for, and shows its secret.
+async fn issue(
+    unit: &mut Unit,
+    call: KeyedCall,
+    (owner, wanted): (&Principal, &Wanted<'_>),
+    random: &[u8; 32],
+) -> Result<NewTokenView> {
+    let (token, secret) = insert(unit, owner, wanted, random).await?;
+    unit.remember(call, token.id).await?;
+    Ok(NewTokenView { token: token_view(token), secret: Some(secret), replayed: false })
+}
+
 /// The token that an earlier call made. Its secret was shown then.
 async fn replay(unit: &mut Unit, id: &str) -> Result<NewTokenView> {
-    unit.unaudited();
     let token = unit.token(id.parse()?).await?.ok_or_else(Error::not_found)?;
     Ok(NewTokenView { token: token_view(token), secret: None, replayed: true })
 }
 
 fn token_list(mut found: Vec<Token>, limit: Limit) -> TokenList {
-    let more = page::cut(&mut found, limit);
-    let next_cursor = found.last().filter(|_| more).map(|token| Cursor::new(token.id.to_string()));
+    let next_cursor = page::cut(&mut found, limit, |token| token.id);
     TokenList { tokens: found.into_iter().map(token_view).collect(), next_cursor }
 }
 

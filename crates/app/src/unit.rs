@@ -167,6 +167,19 @@ impl Unit {
         self.tx.insert_event(&row).await
     }
 
+    /// Writes the audit row of this change, and puts the same into the outbox as a domain event.
+    pub(crate) async fn audit_with_event(
+        &mut self,
+        kind: &str,
+        project: ProjectId,
+        object: impl ToString,
+        detail: Value,
+    ) -> Result<()> {
+        let object = object.to_string();
+        self.audit(Some(project), Some(object.clone()), detail.clone()).await?;
+        self.event(kind, project, object, detail).await
+    }
+
     /// Enqueues a job with this transaction; its runner is woken after the commit.
     pub async fn enqueue<J: Job>(&mut self, job: &J, delay: Duration) -> Result<()> {
         self.enqueued = true;

@@ -2,11 +2,7 @@
 //! characters as JSON Schema counts them.
 
 use pinhole_core::Scope;
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeOwned, Error},
-};
-use serde_json::{Map, Value};
+use serde::{Deserialize, Deserializer, de::Error};
 
 /// A text of `MIN` to `MAX` characters.
 pub(crate) fn text<'de, const MIN: usize, const MAX: usize, D>(deserializer: D) -> Result<String, D::Error>
@@ -67,16 +63,6 @@ where
         return Ok(number);
     }
     Err(D::Error::custom(format_args!("expected {MIN} to {MAX}")))
-}
-
-/// An object; a derived parser alone would also take a list of its members.
-pub(crate) fn object<'de, T, D>(deserializer: D) -> Result<T, D::Error>
-where
-    T: DeserializeOwned,
-    D: Deserializer<'de>,
-{
-    let members = Map::<String, Value>::deserialize(deserializer)?;
-    serde_json::from_value(Value::Object(members)).map_err(D::Error::custom)
 }
 
 /// A scope of at most 50 permissions.

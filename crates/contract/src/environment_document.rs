@@ -21,19 +21,19 @@ pub struct EnvironmentDocument {
     pub allowed_hosts: Vec<String>,
     /// Headers that every request of a page carries, at most 20, each name once. None that holds a credential: those
     /// are secrets.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "bounded::list::<0, 20, _, _>", skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 20))]
     pub headers: Vec<EnvironmentHeader>,
     /// What is done with each class of browser actions.
-    #[serde(default, deserialize_with = "bounded::object", skip_serializing_if = "DecisionPolicy::says_nothing")]
+    #[serde(default, skip_serializing_if = "DecisionPolicy::says_nothing")]
     pub decision_policy: DecisionPolicy,
     /// The secrets that scenarios may name, at most 50, each name once. Their values are put separately.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "bounded::list::<0, 50, _, _>", skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 50))]
     pub secrets: Vec<SecretDeclaration>,
     /// Where else runs may find the application, at most 20. Each holds once an administrator has approved it for this
     /// revision.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "bounded::list::<0, 20, _, _>", skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 20))]
     pub host_patterns: Vec<HostPattern>,
     /// Whether a run that a service starts waits for a person. Not offered yet: only `false` is accepted.
@@ -82,7 +82,11 @@ pub struct SecretDeclaration {
     #[schemars(length(min = 1, max = 10), inner(length(min = 1, max = 255)))]
     pub origins: Vec<String>,
     /// A CSS selector of the one field that it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "bounded::optional_text::<1, 500, _>",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(length(min = 1, max = 500))]
     pub field: Option<String>,
 }

@@ -69,7 +69,7 @@ pub use me::{
 };
 pub use page::{Cursor, Limit};
 pub use parse::parse;
-pub use policies::{APPROVAL_LIFETIME_S, BaselinePolicyView, GetBaselinePolicy, QUORUM, UpdateBaselinePolicy};
+pub use policies::{BaselinePolicyView, GetBaselinePolicy, UpdateBaselinePolicy};
 pub use principals::{
     CreateGroup, CreatePrincipal, GetGroup, GroupList, GroupSummary, GroupView, ListGroups, ListPrincipals,
     PrincipalList, PrincipalView, PutGroupMembers, UpdatePrincipal,

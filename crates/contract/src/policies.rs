@@ -6,11 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Idempotency, Method, Operation, Spec, Surfaces, Who, bounded};
 
-/// How many persons may be asked for.
-pub const QUORUM: std::ops::RangeInclusive<u32> = 1..=10;
-/// How long an approval may last, in seconds: an hour to 90 days.
-pub const APPROVAL_LIFETIME_S: std::ops::RangeInclusive<u32> = 3600..=7_776_000;
-
 /// Read a project's baseline policy.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

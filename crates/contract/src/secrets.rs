@@ -4,10 +4,8 @@ use std::{borrow::Cow, fmt};
 
 use pinhole_core::{EnvironmentId, Permission, PrincipalId, SecretName, Timestamp};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{
-    Deserialize, Deserializer, Serialize,
-    de::{Error as _, IgnoredAny, Visitor},
-};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde_json::Value;
 
 use crate::{Idempotency, Method, Operation, Spec, Surfaces, Who};
 
@@ -36,55 +34,10 @@ const EXPECTED: &str = "expected a text of 1 to 16384 bytes";
 
 impl<'de> Deserialize<'de> for SecretValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Value;
-        impl<'de> Visitor<'de> for Value {
-            type Value = Option<String>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Some(text.to_owned()))
-            }
-
-            fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
-                Ok(Some(text))
-            }
-
-            fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-                Ok(None)
-            }
-
-            fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-                Ok(None)
-            }
-
-            fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-                Ok(None)
-            }
-
-            fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-                Ok(None)
-            }
-
-            fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(None)
-            }
-
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-                while list.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(None)
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(None)
-            }
+        match Value::deserialize(deserializer)? {
+            Value::String(text) if (1..=Self::MAX_BYTES).contains(&text.len()) => Ok(Self(text)),
+            _ => Err(D::Error::custom(EXPECTED)),
         }
-        let text = deserializer.deserialize_any(Value)?;
-        let fits = |text: &String| (1..=Self::MAX_BYTES).contains(&text.len());
-        text.filter(fits).map(Self).ok_or_else(|| D::Error::custom(EXPECTED))
     }
 }
 

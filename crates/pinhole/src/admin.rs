@@ -196,10 +196,10 @@ impl Grant {
         let installation = open(&self.location).await?;
         let (app, environment) = (&installation.app, self.environment.as_ref());
         if self.revoke {
-            app.take_role(holder, &self.project, environment, self.role).await?;
+            app.revoke_grant(holder, &self.project, environment, self.role).await?;
             eprintln!("{name} is no longer {}", self.role);
         } else {
-            app.give_role(holder, &self.project, environment, self.role).await?;
+            app.grant(holder, &self.project, environment, self.role).await?;
             eprintln!("{name} is {} now", self.role);
         }
         Ok(Exit::Success)

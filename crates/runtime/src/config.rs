@@ -264,6 +264,23 @@ mod tests {
     }
 
     #[test]
+    fn the_documentation_names_every_setting() {
+        let document = include_str!("../../../docs/configuration.md");
+        let example = document.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+        toml::from_str::<Config>(example).unwrap().check().unwrap();
+        for section in ["", "[limits]", "[capture]", "[browser]", "[oidc]", "[[remotes]]"] {
+            let refused = toml::from_str::<Config>(&format!("{section}\ncolour = 1")).unwrap_err();
+            // "unknown field `colour`, expected one of `data_dir`, …": every other piece is a name.
+            for known in refused.message().split('`').skip(1).step_by(2).skip(1) {
+                let is_said = |line: &str| {
+                    line.starts_with(&format!("{known} =")) || line.trim_matches(['[', ']']).starts_with(known)
+                };
+                assert!(example.lines().any(is_said), "{section} {known}");
+            }
+        }
+    }
+
+    #[test]
     fn unknown_settings_are_refused() {
         assert!(toml::from_str::<Config>("colour = 'red'").is_err());
     }

@@ -1,4 +1,5 @@
-//! What tests stand on: fixture sites, private databases, a clock and ids that the test controls.
+//! What tests stand on: fixture sites, private databases, a clock and ids that the test controls, and what a capture
+//! worker says.
 //!
 //! Tests only: everything here panics when the machine cannot give what was asked, since a test has no better answer.
 //! It depends on `pinhole-core` alone, so that every other crate may use it. It must not know the schema: a
@@ -12,6 +13,7 @@ mod fakes;
 mod postgres;
 mod site;
 mod wait;
+pub mod worker;
 
 pub use content_type::content_type;
 pub use database::{Database, Engine};

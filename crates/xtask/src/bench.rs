@@ -15,6 +15,7 @@ mod phases;
 mod queued;
 mod report;
 pub(crate) mod server;
+mod serving;
 mod setup;
 
 use std::path::{Path, PathBuf};

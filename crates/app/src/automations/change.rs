@@ -41,7 +41,6 @@ pub(super) async fn create(
     let call = match unit.keyed(key, intent).await? {
         Keyed::First(call) => call,
         Keyed::Replay(id) => {
-            unit.unaudited();
             let found = unit.automation(id.parse()?).await?.ok_or_else(Error::not_found)?;
             return Ok((found, true));
         }
@@ -134,7 +133,7 @@ pub(super) async fn authorised(unit: &mut Unit, id: AutomationId) -> Result<Auto
 /// The automation, if the actor may see its environment and has `permission` there.
 pub(super) async fn with_permission(unit: &mut Unit, id: AutomationId, permission: Permission) -> Result<Automation> {
     let found = unit.automation(id).await?;
-    unit.authorised(found, |found| Place::environment(found.project_id, found.environment_id), permission).await
+    unit.authorised(found, |found| Place::environments(found.project_id, [found.environment_id]), permission).await
 }
 
 /// What the selectors lead to, if the actor keeps automations there and may start runs itself: nobody gets more out of

@@ -11,9 +11,9 @@ use pinhole_core::{Actor, AutomationId, AutomationKind, CiDispatchId, Error, Per
 use pinhole_store::Automation;
 
 use super::{
-    change::{self, Draft, authorised, check_persons, with_permission},
+    change::{self, Draft, check_persons, with_permission},
     delivery::record,
-    view::{page_of, view_of},
+    kinds::{self, KindView, view_of},
 };
 use crate::{
     App,
@@ -32,7 +32,7 @@ pub(crate) async fn create(app: &App, actor: &Actor, command: CreateCiDispatch) 
             let id = AutomationId::CiDispatch(CiDispatchId::from_uuid(unit.uuid()));
             let call = (idempotency_key.as_ref(), command);
             let (dispatch, replayed) = change::create(unit, id, &draft, call, None).await?;
-            view(unit, dispatch, replayed).await
+            CiDispatchView::of(unit, dispatch, replayed).await
         })
     })
     .await
@@ -46,47 +46,25 @@ pub(crate) async fn update(app: &App, actor: &Actor, command: UpdateCiDispatch) 
             let draft = Draft { title, run, enabled: *enabled, timing: None };
             let id = AutomationId::CiDispatch(*ci_dispatch_id);
             let dispatch = change::update(unit, id, &draft, *expected_version, |_, _| Ok(None)).await?;
-            view(unit, dispatch, false).await
+            CiDispatchView::of(unit, dispatch, false).await
         })
     })
     .await
 }
 
 pub(crate) async fn get(app: &App, actor: &Actor, command: GetCiDispatch) -> Result<CiDispatchView> {
-    app.read(actor, "get_ci_dispatch", move |unit, _| {
-        Box::pin(async move {
-            let dispatch = authorised(unit, AutomationId::CiDispatch(command.ci_dispatch_id)).await?;
-            view(unit, dispatch, false).await
-        })
-    })
-    .await
+    kinds::get(app, actor, "get_ci_dispatch", AutomationId::CiDispatch(command.ci_dispatch_id)).await
 }
 
 pub(crate) async fn list(app: &App, actor: &Actor, command: ListCiDispatches) -> Result<CiDispatchList> {
-    let command = &command;
-    app.read(actor, "list_ci_dispatches", move |unit, _| {
-        Box::pin(async move {
-            let page = (&command.project, command.limit, command.cursor.as_ref());
-            let (found, next_cursor) = page_of(unit, AutomationKind::CiDispatch, page).await?;
-            let mut ci_dispatches = Vec::with_capacity(found.len());
-            for dispatch in found {
-                ci_dispatches.push(view(unit, dispatch, false).await?);
-            }
-            Ok(CiDispatchList { ci_dispatches, next_cursor })
-        })
-    })
-    .await
+    let page = (&command.project, command.limit, command.cursor.as_ref());
+    let (ci_dispatches, next_cursor) = kinds::list(app, actor, "list_ci_dispatches", page).await?;
+    Ok(CiDispatchList { ci_dispatches, next_cursor })
 }
 
 pub(crate) async fn delete(app: &App, actor: &Actor, command: DeleteCiDispatch) -> Result<CiDispatchView> {
-    let DeleteCiDispatch { ci_dispatch_id, expected_version } = command;
-    app.write(actor, "delete_ci_dispatch", move |unit, _| {
-        Box::pin(async move {
-            let dispatch = change::delete(unit, AutomationId::CiDispatch(ci_dispatch_id), expected_version).await?;
-            view(unit, dispatch, false).await
-        })
-    })
-    .await
+    let target = (AutomationId::CiDispatch(command.ci_dispatch_id), command.expected_version);
+    kinds::delete(app, actor, "delete_ci_dispatch", target).await
 }
 
 pub(crate) async fn dispatch(app: &App, actor: &Actor, command: DispatchCi) -> Result<RunView> {
@@ -106,7 +84,6 @@ pub(crate) async fn dispatch(app: &App, actor: &Actor, command: DispatchCi) -> R
             let call = match unit.keyed(command.idempotency_key.as_ref(), &(command, &admissible.pins)).await? {
                 Keyed::First(call) => call,
                 Keyed::Replay(run) => {
-                    unit.unaudited();
                     let run = unit.run(run.parse()?).await?.ok_or_else(Error::not_found)?;
                     return Ok(RunView { replayed: true, ..run_view(unit, run).await? });
                 }
@@ -126,10 +103,14 @@ pub(crate) async fn dispatch(app: &App, actor: &Actor, command: DispatchCi) -> R
     .await
 }
 
-async fn view(unit: &mut Unit, dispatch: Automation, replayed: bool) -> Result<CiDispatchView> {
-    let AutomationId::CiDispatch(id) = dispatch.id else {
-        return Err(Error::internal("a CI dispatch with another id"));
-    };
-    let automation = view_of(unit, &dispatch, replayed).await?;
-    Ok(CiDispatchView { id, automation })
+impl KindView for CiDispatchView {
+    const KIND: AutomationKind = AutomationKind::CiDispatch;
+
+    async fn of(unit: &mut Unit, dispatch: Automation, replayed: bool) -> Result<Self> {
+        let AutomationId::CiDispatch(id) = dispatch.id else {
+            return Err(Error::internal("a CI dispatch with another id"));
+        };
+        let automation = view_of(unit, &dispatch, replayed).await?;
+        Ok(Self { id, automation })
+    }
 }

@@ -7,8 +7,8 @@ use pinhole_core::{Actor, AutomationId, AutomationKind, Error, Result, ScheduleI
 use pinhole_store::{Automation, Timing};
 
 use super::{
-    change::{self, Draft, authorised},
-    view::{page_of, view_of},
+    change::{self, Draft},
+    kinds::{self, KindView, view_of},
 };
 use crate::{App, unit::Unit};
 
@@ -22,7 +22,7 @@ pub(crate) async fn create(app: &App, actor: &Actor, command: CreateSchedule) ->
             let id = AutomationId::Schedule(ScheduleId::from_uuid(unit.uuid()));
             let call = (idempotency_key.as_ref(), command);
             let (schedule, replayed) = change::create(unit, id, &draft, call, None).await?;
-            view(unit, schedule, replayed).await
+            ScheduleView::of(unit, schedule, replayed).await
         })
     })
     .await
@@ -37,54 +37,35 @@ pub(crate) async fn update(app: &App, actor: &Actor, command: UpdateSchedule) ->
             let draft = Draft { title, run, enabled: *enabled, timing };
             let id = AutomationId::Schedule(*schedule_id);
             let schedule = change::update(unit, id, &draft, *expected_version, |_, _| Ok(None)).await?;
-            view(unit, schedule, false).await
+            ScheduleView::of(unit, schedule, false).await
         })
     })
     .await
 }
 
 pub(crate) async fn get(app: &App, actor: &Actor, command: GetSchedule) -> Result<ScheduleView> {
-    app.read(actor, "get_schedule", move |unit, _| {
-        Box::pin(async move {
-            let schedule = authorised(unit, AutomationId::Schedule(command.schedule_id)).await?;
-            view(unit, schedule, false).await
-        })
-    })
-    .await
+    kinds::get(app, actor, "get_schedule", AutomationId::Schedule(command.schedule_id)).await
 }
 
 pub(crate) async fn list(app: &App, actor: &Actor, command: ListSchedules) -> Result<ScheduleList> {
-    let command = &command;
-    app.read(actor, "list_schedules", move |unit, _| {
-        Box::pin(async move {
-            let page = (&command.project, command.limit, command.cursor.as_ref());
-            let (found, next_cursor) = page_of(unit, AutomationKind::Schedule, page).await?;
-            let mut schedules = Vec::with_capacity(found.len());
-            for schedule in found {
-                schedules.push(view(unit, schedule, false).await?);
-            }
-            Ok(ScheduleList { schedules, next_cursor })
-        })
-    })
-    .await
+    let page = (&command.project, command.limit, command.cursor.as_ref());
+    let (schedules, next_cursor) = kinds::list(app, actor, "list_schedules", page).await?;
+    Ok(ScheduleList { schedules, next_cursor })
 }
 
 pub(crate) async fn delete(app: &App, actor: &Actor, command: DeleteSchedule) -> Result<ScheduleView> {
-    app.write(actor, "delete_schedule", move |unit, _| {
-        let command = command.clone();
-        Box::pin(async move {
-            let id = AutomationId::Schedule(command.schedule_id);
-            let schedule = change::delete(unit, id, command.expected_version).await?;
-            view(unit, schedule, false).await
-        })
-    })
-    .await
+    let target = (AutomationId::Schedule(command.schedule_id), command.expected_version);
+    kinds::delete(app, actor, "delete_schedule", target).await
 }
 
-async fn view(unit: &mut Unit, schedule: Automation, replayed: bool) -> Result<ScheduleView> {
-    let automation = view_of(unit, &schedule, replayed).await?;
-    let (AutomationId::Schedule(id), Some(Timing { cron, time_zone })) = (schedule.id, schedule.timing) else {
-        return Err(Error::internal("a schedule without its times"));
-    };
-    Ok(ScheduleView { id, cron, time_zone, next_at: schedule.next_at, automation })
+impl KindView for ScheduleView {
+    const KIND: AutomationKind = AutomationKind::Schedule;
+
+    async fn of(unit: &mut Unit, schedule: Automation, replayed: bool) -> Result<Self> {
+        let automation = view_of(unit, &schedule, replayed).await?;
+        let (AutomationId::Schedule(id), Some(Timing { cron, time_zone })) = (schedule.id, schedule.timing) else {
+            return Err(Error::internal("a schedule without its times"));
+        };
+        Ok(Self { id, cron, time_zone, next_at: schedule.next_at, automation })
+    }
 }

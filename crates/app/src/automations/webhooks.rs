@@ -9,9 +9,9 @@ use pinhole_core::{Actor, AutomationId, AutomationKind, Error, Result, WebhookId
 use pinhole_store::{Automation, SealedSecret, WebhookSecrets};
 
 use super::{
-    change::{self, Draft, authorised},
+    change::{self, Draft},
+    kinds::{self, KindView, view_of},
     signature::written,
-    view::{page_of, view_of},
 };
 use crate::{App, unit::Unit};
 
@@ -29,7 +29,8 @@ pub(crate) async fn create(app: &App, actor: &Actor, command: CreateWebhook) -> 
             let call = (idempotency_key.as_ref(), command);
             let secrets = Some(WebhookSecrets { current, previous: None });
             let (webhook, replayed) = change::create(unit, id, &draft, call, secrets).await?;
-            view(unit, webhook, replayed, (!replayed).then_some(secret)).await
+            let secret = (!replayed).then_some(secret);
+            Ok(WebhookView { secret, ..WebhookView::of(unit, webhook, replayed).await? })
         })
     })
     .await
@@ -52,47 +53,25 @@ pub(crate) async fn update(app: &App, actor: &Actor, command: UpdateWebhook) -> 
             };
             let id = AutomationId::Webhook(*webhook_id);
             let webhook = change::update(unit, id, &draft, *expected_version, secrets).await?;
-            view(unit, webhook, false, shown).await
+            Ok(WebhookView { secret: shown, ..WebhookView::of(unit, webhook, false).await? })
         })
     })
     .await
 }
 
 pub(crate) async fn get(app: &App, actor: &Actor, command: GetWebhook) -> Result<WebhookView> {
-    app.read(actor, "get_webhook", move |unit, _| {
-        Box::pin(async move {
-            let webhook = authorised(unit, AutomationId::Webhook(command.webhook_id)).await?;
-            view(unit, webhook, false, None).await
-        })
-    })
-    .await
+    kinds::get(app, actor, "get_webhook", AutomationId::Webhook(command.webhook_id)).await
 }
 
 pub(crate) async fn list(app: &App, actor: &Actor, command: ListWebhooks) -> Result<WebhookList> {
-    let command = &command;
-    app.read(actor, "list_webhooks", move |unit, _| {
-        Box::pin(async move {
-            let page = (&command.project, command.limit, command.cursor.as_ref());
-            let (found, next_cursor) = page_of(unit, AutomationKind::Webhook, page).await?;
-            let mut webhooks = Vec::with_capacity(found.len());
-            for webhook in found {
-                webhooks.push(view(unit, webhook, false, None).await?);
-            }
-            Ok(WebhookList { webhooks, next_cursor })
-        })
-    })
-    .await
+    let page = (&command.project, command.limit, command.cursor.as_ref());
+    let (webhooks, next_cursor) = kinds::list(app, actor, "list_webhooks", page).await?;
+    Ok(WebhookList { webhooks, next_cursor })
 }
 
 pub(crate) async fn delete(app: &App, actor: &Actor, command: DeleteWebhook) -> Result<WebhookView> {
-    let DeleteWebhook { webhook_id, expected_version } = command;
-    app.write(actor, "delete_webhook", move |unit, _| {
-        Box::pin(async move {
-            let webhook = change::delete(unit, AutomationId::Webhook(webhook_id), expected_version).await?;
-            view(unit, webhook, false, None).await
-        })
-    })
-    .await
+    let target = (AutomationId::Webhook(command.webhook_id), command.expected_version);
+    kinds::delete(app, actor, "delete_webhook", target).await
 }
 
 /// A fresh secret, as it is shown and as it is stored.
@@ -116,10 +95,14 @@ pub(super) fn context(id: AutomationId, number: u32) -> String {
     format!("webhook/{id}/{number}")
 }
 
-async fn view(unit: &mut Unit, webhook: Automation, replayed: bool, secret: Option<String>) -> Result<WebhookView> {
-    let AutomationId::Webhook(id) = webhook.id else { return Err(Error::internal("a webhook with another id")) };
-    let automation = view_of(unit, &webhook, replayed).await?;
-    let previous = webhook.secrets.and_then(|secrets| secrets.previous?.until);
-    let previous_secret_until = previous.filter(|until| *until > unit.now());
-    Ok(WebhookView { id, path: format!("/api/v1/hooks/{id}"), secret, previous_secret_until, automation })
+impl KindView for WebhookView {
+    const KIND: AutomationKind = AutomationKind::Webhook;
+
+    async fn of(unit: &mut Unit, webhook: Automation, replayed: bool) -> Result<Self> {
+        let AutomationId::Webhook(id) = webhook.id else { return Err(Error::internal("a webhook with another id")) };
+        let automation = view_of(unit, &webhook, replayed).await?;
+        let previous = webhook.secrets.and_then(|secrets| secrets.previous?.until);
+        let previous_secret_until = previous.filter(|until| *until > unit.now());
+        Ok(Self { id, path: format!("/api/v1/hooks/{id}"), secret: None, previous_secret_until, automation })
+    }
 }

@@ -2,9 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use pinhole_contract::{
-    ApprovalList, ApprovalView, Cursor, DecisionView, GetApproval, ListApprovals, ListedApprovalView,
-};
+use pinhole_contract::{ApprovalList, ApprovalView, DecisionView, GetApproval, ListApprovals, ListedApprovalView};
 use pinhole_core::{
     Actor, ApprovalId, ApprovalIntent, ApprovalItem, ApprovalState, CandidateState, EnvironmentId, Error, Permission,
     ProjectId, Result, canonical_json_digest,
@@ -47,8 +45,7 @@ pub(crate) async fn list(app: &App, actor: &Actor, command: ListApprovals) -> Re
             let filter =
                 ApprovalFilter { project: project.id, visible: visible.as_deref(), state: command.state, before };
             let mut found = unit.list_approvals(&filter, page::to_load(command.limit)).await?;
-            let more = page::cut(&mut found, command.limit);
-            let next_cursor = found.last().filter(|_| more).map(|last| Cursor::new(last.id.to_string()));
+            let next_cursor = page::cut(&mut found, command.limit, |last| last.id);
             Ok(ApprovalList { approvals: found.into_iter().map(listed_view).collect(), next_cursor })
         })
     })
@@ -118,9 +115,8 @@ pub(super) async fn open(
         consumed_revision: None,
     };
     unit.insert_approval(&approval, environments).await?;
-    let (object, detail) = (approval.id.to_string(), json!({ "intent": approval.intent_sha256 }));
-    unit.audit(Some(project), Some(object.clone()), detail.clone()).await?;
-    unit.event("approval.requested", project, object, detail).await?;
+    let detail = json!({ "intent": approval.intent_sha256 });
+    unit.audit_with_event("approval.requested", project, approval.id, detail).await?;
     Ok(approval)
 }
 
@@ -172,9 +168,7 @@ pub(super) async fn end(unit: &mut Unit, approval: &Approval, ended: Ended) -> R
     move_on(unit, approval, state, None).await?;
     let message = format!("the approval can be used no more: {ended}");
     let detail = json!({ "state": state, "because": ended.to_string() });
-    let object = approval.id.to_string();
-    unit.audit(Some(approval.project_id), Some(object.clone()), detail.clone()).await?;
-    unit.event(&format!("approval.{state}"), approval.project_id, object, detail).await?;
+    unit.audit_with_event(&format!("approval.{state}"), approval.project_id, approval.id, detail).await?;
     Ok(Error::conflict(state.as_str(), message))
 }
 

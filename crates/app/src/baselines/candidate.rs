@@ -117,7 +117,6 @@ pub(super) async fn first(unit: &mut Unit, keyed: Keyed) -> Result<Result<KeyedC
     match keyed {
         Keyed::First(call) => Ok(Ok(call)),
         Keyed::Replay(id) => {
-            unit.unaudited();
             let candidate = unit.candidate(id.parse()?).await?.ok_or_else(Error::not_found)?;
             Ok(Err(CandidateView { replayed: true, ..candidate_view(unit, candidate).await? }))
         }

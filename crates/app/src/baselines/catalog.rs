@@ -32,8 +32,7 @@ pub(crate) async fn get_revision(app: &App, actor: &Actor, command: GetCatalogRe
             let (number, limit) = (revision.revision, page::to_load(command.limit));
             let (line, visible) = (&command.line, visible.as_deref());
             let mut found = unit.entries_at(project.id, line, number, visible, after.as_deref(), limit).await?;
-            let more = page::cut(&mut found, command.limit);
-            let next_cursor = found.last().filter(|_| more).map(|entry| Cursor::new(entry.id.to_string()));
+            let next_cursor = page::cut(&mut found, command.limit, |entry| entry.id);
             revision_view(project, revision, found, next_cursor)
         })
     })
@@ -52,8 +51,7 @@ pub(crate) async fn list_revisions(
             let project = unit.authorised_project(&command.project, Permission::Read).await?;
             let limit = page::to_load(command.limit);
             let mut found = unit.list_catalog_revisions(project.id, &command.line, before, limit).await?;
-            let more = page::cut(&mut found, command.limit);
-            let next_cursor = found.last().filter(|_| more).map(|last| Cursor::new(last.revision.to_string()));
+            let next_cursor = page::cut(&mut found, command.limit, |last| last.revision);
             let listed = |revision: CatalogRevision| ListedRevisionView {
                 revision: revision.revision,
                 digest: revision.sha256,

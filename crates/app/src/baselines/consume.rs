@@ -36,7 +36,6 @@ pub(crate) async fn consume(app: &App, actor: &Actor, command: ConsumeBaselineAp
             let call = match unit.keyed(command.idempotency_key.as_ref(), command).await? {
                 Keyed::First(call) => call,
                 Keyed::Replay(_) => {
-                    unit.unaudited();
                     return materialized(unit, approval, true).await.map(Ok);
                 }
             };
@@ -151,9 +150,7 @@ async fn record(unit: &mut Unit, approval: &Approval, revision: &CatalogRevision
         "approval": approval.id,
         "intent": approval.intent_sha256,
     });
-    let object = approval.id.to_string();
-    unit.audit(Some(approval.project_id), Some(object.clone()), detail.clone()).await?;
-    unit.event("catalog.revision", approval.project_id, object, detail).await
+    unit.audit_with_event("catalog.revision", approval.project_id, approval.id, detail).await
 }
 
 /// What a consumed approval became, read again.

@@ -115,7 +115,6 @@ async fn sign(
 }
 
 async fn record(unit: &mut Unit, approval: &Approval, decision: &Decision, state: ApprovalState) -> Result<()> {
-    let object = approval.id.to_string();
     let detail = json!({
         "decision": decision.id,
         "outcome": decision.outcome,
@@ -124,6 +123,5 @@ async fn record(unit: &mut Unit, approval: &Approval, decision: &Decision, state
         "intent": approval.intent_sha256,
         "state": state,
     });
-    unit.audit(Some(approval.project_id), Some(object.clone()), detail.clone()).await?;
-    unit.event("approval.decided", approval.project_id, object, detail).await
+    unit.audit_with_event("approval.decided", approval.project_id, approval.id, detail).await
 }

@@ -1,6 +1,6 @@
 //! Baseline entries as they are read: one, or a list of them.
 
-use pinhole_contract::{BaselineList, BaselineView, Cursor, GetBaseline, ListBaselines};
+use pinhole_contract::{BaselineList, BaselineView, GetBaseline, ListBaselines};
 use pinhole_core::{Actor, BaselineEntryId, Error, Permission, Result};
 use pinhole_receipt::CatalogEntry;
 use pinhole_store::{Entry, EntryFilter};
@@ -34,8 +34,7 @@ pub(crate) async fn list(app: &App, actor: &Actor, command: ListBaselines) -> Re
                 before,
             };
             let mut found = unit.list_entries(&filter, page::to_load(command.limit)).await?;
-            let more = page::cut(&mut found, command.limit);
-            let next_cursor = found.last().filter(|_| more).map(|last| Cursor::new(last.id.to_string()));
+            let next_cursor = page::cut(&mut found, command.limit, |last| last.id);
             Ok(BaselineList { baselines: found.into_iter().map(view).collect::<Result<_>>()?, next_cursor })
         })
     })
@@ -45,7 +44,7 @@ pub(crate) async fn list(app: &App, actor: &Actor, command: ListBaselines) -> Re
 /// The entry, if the actor may see it and has `permission` in its environment.
 pub(super) async fn authorised(unit: &mut Unit, id: BaselineEntryId, permission: Permission) -> Result<Entry> {
     let entry = unit.entry(id).await?;
-    unit.authorised(entry, |entry| Place::environment(entry.project_id, entry.environment_id), permission).await
+    unit.authorised(entry, |entry| Place::environments(entry.project_id, [entry.environment_id]), permission).await
 }
 
 /// An entry as views show it.

@@ -62,66 +62,76 @@ async fn end_entry(
     ending: Ending,
 ) -> Result<Gated<EndedBaselineView>> {
     let ending = &ending;
-    let ended = app.write(actor, operation, move |unit, _| {
-        Box::pin(async move {
-            let entry = entry::authorised(unit, ending.entry, Permission::BaselineRetire).await?;
-            if ending.approval.is_none() && !Policy::present(unit, entry.project_id).await?.gate {
-                // Nobody can be asked, so that only a person may.
-                unit.fresh_session().await?;
+    app.write(actor, operation, move |unit, _| Box::pin(end_within(unit, ending))).await.flatten()
+}
+
+/// What an end rests on.
+enum Basis {
+    /// The approval that the call comes with.
+    Given(Box<Requested>),
+    /// The person who calls, or else an approval that the call asks for under this policy.
+    Caller(Policy),
+}
+
+/// Ends the entry or asks for it. A refusal that is a value leaves a record, which an error would take back.
+async fn end_within(unit: &mut Unit, ending: &Ending) -> Result<Result<Gated<EndedBaselineView>>> {
+    let entry = entry::authorised(unit, ending.entry, Permission::BaselineRetire).await?;
+    let basis = basis(unit, ending, &entry).await?;
+    if ending.key.is_some() && ending.expected_version.is_none() {
+        return Err(Error::precondition_required("expected_version"));
+    }
+    let intent = json!({ "entry": entry.id, "reason": ending.reason, "expected_version": ending.expected_version });
+    let call = match unit.keyed(ending.key.as_ref(), &intent).await? {
+        Keyed::First(call) => Some(call),
+        Keyed::Replay(first) => match first.parse::<ApprovalId>() {
+            // The first call asked for the approval; this one comes with it.
+            Ok(_) if matches!(basis, Basis::Given(_)) => None,
+            Ok(asked) => return replay_question(unit, asked).await.map(Ok),
+            Err(_) => return ended_view(unit, entry.id, true).await.map(Ok),
+        },
+    };
+    let head = Head::of(unit, entry.project_id, &entry.key.line).await?;
+    expect_version(ending.expected_version, head.revision)?;
+    if entry.state != EntryState::Active {
+        let message = format!("the baseline is {}: only an active one can end", entry.state);
+        return Err(Error::conflict("not_active", message));
+    }
+    let asked = match &basis {
+        Basis::Given(given) => {
+            if let Some(refusal) = refuse(unit, ending, &entry, given).await? {
+                return Ok(Err(refusal));
             }
-            let given = match ending.approval {
-                None => None,
-                Some(id) => Some(approval::authorised(unit, id, Permission::Read).await?),
-            };
-            if ending.key.is_some() && ending.expected_version.is_none() {
-                return Err(Error::precondition_required("expected_version"));
-            }
-            let intent = json!({
-                "entry": entry.id, "reason": ending.reason, "expected_version": ending.expected_version,
-            });
-            let call = match unit.keyed(ending.key.as_ref(), &intent).await? {
-                Keyed::First(call) => Some(call),
-                Keyed::Replay(first) => match first.parse::<ApprovalId>() {
-                    // The first call asked for the approval; this one comes with it.
-                    Ok(_) if given.is_some() => None,
-                    Ok(asked) => return replay_question(unit, asked).await.map(Ok),
-                    Err(_) => {
-                        unit.unaudited();
-                        return ended_view(unit, entry.id, true).await.map(Ok);
-                    }
-                },
-            };
-            let head = Head::of(unit, entry.project_id, &entry.key.line).await?;
-            expect_version(ending.expected_version, head.revision)?;
-            if entry.state != EntryState::Active {
-                let message = format!("the baseline is {}: only an active one can end", entry.state);
-                return Err(Error::conflict("not_active", message));
-            }
-            let asked = match &given {
-                None if unit.has_fresh_session() => None,
-                None => Some(ask(unit, ending, &entry).await?),
-                Some(requested) => match refuse(unit, ending, &entry, requested).await? {
-                    Some(refusal) => return Ok(Err(refusal)),
-                    None => None,
-                },
-            };
-            if asked.is_none() {
-                complete(unit, ending, &entry, &head, given.as_ref().map(|given| &given.approval)).await?;
-            }
-            let made = asked.as_ref().map_or_else(|| entry.id.to_string(), |asked| asked.id.to_string());
-            match call {
-                Some(call) => unit.remember(call, made).await?,
-                None => unit.remember_instead(ending.key.as_ref(), made).await?,
-            }
-            match asked {
-                Some(asked) => {
-                    Ok(Ok(Gated::ApprovalRequired { approval: Box::new(approval_view(unit, asked).await?) }))
-                }
-                None => ended_view(unit, entry.id, false).await.map(Ok),
-            }
-        })
-    });
-    ended.await.flatten()
+            complete(unit, ending, &entry, &head, Some(&given.approval)).await?;
+            None
+        }
+        Basis::Caller(_) if unit.has_fresh_session() => {
+            complete(unit, ending, &entry, &head, None).await?;
+            None
+        }
+        Basis::Caller(policy) => Some(ask(unit, ending, &entry, policy).await?),
+    };
+    let made = asked.as_ref().map_or_else(|| entry.id.to_string(), |asked| asked.id.to_string());
+    match call {
+        Some(call) => unit.remember(call, made).await?,
+        None => unit.remember_instead(ending.key.as_ref(), made).await?,
+    }
+    match asked {
+        Some(asked) => Ok(Ok(Gated::ApprovalRequired { approval: Box::new(approval_view(unit, asked).await?) })),
+        None => ended_view(unit, entry.id, false).await.map(Ok),
+    }
+}
+
+/// What the call rests on, as far as the caller may know of it.
+async fn basis(unit: &mut Unit, ending: &Ending, entry: &Entry) -> Result<Basis> {
+    if let Some(id) = ending.approval {
+        return Ok(Basis::Given(Box::new(approval::authorised(unit, id, Permission::Read).await?)));
+    }
+    let policy = Policy::present(unit, entry.project_id).await?;
+    if !policy.gate {
+        // Nobody can be asked, so that only a person may.
+        unit.fresh_session().await?;
+    }
+    Ok(Basis::Caller(policy))
 }
 
 /// What a person decides on: the end of exactly this entry for this reason.
@@ -145,14 +155,12 @@ fn intent_of(ending: &Ending, entry: &Entry, policy_revision: u32) -> Result<App
     })
 }
 
-async fn ask(unit: &mut Unit, ending: &Ending, entry: &Entry) -> Result<Approval> {
-    let policy = Policy::present(unit, entry.project_id).await?;
+async fn ask(unit: &mut Unit, ending: &Ending, entry: &Entry, policy: &Policy) -> Result<Approval> {
     let intent = intent_of(ending, entry, policy.revision)?;
     approval::open(unit, entry.project_id, intent, policy.lifetime, &[entry.environment_id]).await
 }
 
 async fn replay_question(unit: &mut Unit, asked: ApprovalId) -> Result<Gated<EndedBaselineView>> {
-    unit.unaudited();
     let approval = unit.approval(asked).await?.ok_or_else(Error::not_found)?;
     let mut view = approval_view(unit, approval).await?;
     view.replayed = true;
@@ -220,9 +228,7 @@ async fn record(unit: &mut Unit, entry: &Entry, revision: &CatalogRevision) -> R
         "digest": revision.sha256,
         "cause": revision.cause,
     });
-    let object = entry.id.to_string();
-    unit.audit(Some(entry.project_id), Some(object.clone()), detail.clone()).await?;
-    unit.event("catalog.revision", entry.project_id, object, detail).await
+    unit.audit_with_event("catalog.revision", entry.project_id, entry.id, detail).await
 }
 
 /// What became of the entry, read again.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use pinhole_contract::{APPROVAL_LIFETIME_S, BaselinePolicyView, GetBaselinePolicy, QUORUM, UpdateBaselinePolicy};
+use pinhole_contract::{BaselinePolicyView, GetBaselinePolicy, UpdateBaselinePolicy};
 use pinhole_core::{Actor, Error, Gate, Permission, ProjectId, Result, Role, TwoPersons};
 use pinhole_store::{BaselinePolicy, Project};
 use serde_json::json;
@@ -95,7 +95,6 @@ pub(crate) async fn get(app: &App, actor: &Actor, command: GetBaselinePolicy) ->
 }
 
 pub(crate) async fn update(app: &App, actor: &Actor, command: UpdateBaselinePolicy) -> Result<BaselinePolicyView> {
-    check(&command)?;
     let command = &command;
     app.write(actor, "update_baseline_policy", move |unit, _| {
         Box::pin(async move {
@@ -124,23 +123,11 @@ pub(crate) async fn update(app: &App, actor: &Actor, command: UpdateBaselinePoli
                 "gate": next.gate,
                 "approval_lifetime_s": next.lifetime_s,
             });
-            let object = project.id.to_string();
-            unit.audit(Some(project.id), Some(object.clone()), detail.clone()).await?;
-            unit.event("baseline_policy.changed", project.id, object, detail).await?;
+            unit.audit_with_event("baseline_policy.changed", project.id, project.id, detail).await?;
             Ok(view(&project, next))
         })
     })
     .await
-}
-
-fn check(command: &UpdateBaselinePolicy) -> Result<()> {
-    if command.quorum.is_some_and(|quorum| !QUORUM.contains(&quorum)) {
-        return Err(Error::invalid("quorum", "expected 1 to 10"));
-    }
-    if command.approval_lifetime_s.is_some_and(|seconds| !APPROVAL_LIFETIME_S.contains(&seconds)) {
-        return Err(Error::invalid("approval_lifetime_s", "expected 3600 to 7776000: an hour to 90 days"));
-    }
-    Ok(())
 }
 
 fn defaults(project: &Project) -> BaselinePolicyView {

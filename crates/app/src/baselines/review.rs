@@ -55,10 +55,8 @@ pub(crate) async fn review_visual(app: &App, actor: &Actor, command: ReviewVisua
             let reviews = insert(unit, command, &run, &receipts, via).await?;
             let ids: Vec<_> = reviews.iter().map(|review| review.id.to_string()).collect();
             unit.remember(call, ids.join(" ")).await?;
-            let object = run.id.to_string();
             let detail = json!({ "reviews": ids, "disposition": command.disposition, "via": via });
-            unit.audit(Some(run.pins.project), Some(object.clone()), detail.clone()).await?;
-            unit.event("run.reviewed", run.pins.project, object, detail).await?;
+            unit.audit_with_event("run.reviewed", run.pins.project, run.id, detail).await?;
             Ok(ReviewsView { reviews: reviews.into_iter().map(review_view).collect(), replayed: false })
         })
     })

@@ -143,7 +143,6 @@ pub(crate) async fn create_ticket(app: &App, actor: &Actor, command: CreateDecis
             let call = match unit.keyed(command.idempotency_key.as_ref(), command).await? {
                 Keyed::First(call) => call,
                 Keyed::Replay(id) => {
-                    unit.unaudited();
                     let ticket = unit.ticket(id.parse()?).await?.ok_or_else(Error::not_found)?;
                     return Ok(Ok(TicketView { replayed: true, ..ticket_view(ticket, None) }));
                 }

@@ -16,7 +16,6 @@ pub(crate) async fn create(app: &App, actor: &Actor, command: CreateEnvironment)
             let call = match unit.keyed(command.idempotency_key.as_ref(), command).await? {
                 Keyed::First(call) => call,
                 Keyed::Replay(id) => {
-                    unit.unaudited();
                     let environment = unit.environment(id.parse()?).await?.ok_or_else(Error::not_found)?;
                     let revision = latest(unit, &environment).await?;
                     return Ok(EnvironmentView { replayed: true, ..view(unit, environment, revision).await? });

@@ -1,21 +1,10 @@
-//! What an environment may say, beyond what the types of its document check already. Pure.
+//! What an environment may say, beyond what the parser of its document checks already. Pure.
 
 use std::collections::BTreeSet;
 
 use pinhole_contract::{EnvironmentDocument, EnvironmentHeader, SecretDeclaration};
 use pinhole_core::{ActionClass, ActionRule, Error, Result};
 use url::Url;
-
-use super::host_patterns::MAX_PATTERNS;
-
-const MAX_HOSTS: usize = 50;
-const MAX_HEADERS: usize = 20;
-const MAX_SECRETS: usize = 50;
-const MAX_ORIGINS: usize = 10;
-/// The greatest length of a host or an origin in bytes.
-const MAX_HOST: usize = 255;
-/// The greatest length of a CSS selector in characters.
-const MAX_FIELD: usize = 500;
 
 /// Words in names of headers that carry credentials.
 const CREDENTIAL_WORDS: &[&str] =
@@ -41,7 +30,7 @@ const RESERVED_HEADERS: &[&str] = &[
     "via",
 ];
 
-/// Checks what the types cannot say.
+/// Checks what the parser cannot say.
 ///
 /// # Errors
 /// `invalid_arguments` with the member's path.
@@ -51,8 +40,8 @@ pub(super) fn check(document: &EnvironmentDocument) -> Result<()> {
     check_headers(&document.headers)?;
     check_secrets(&document.secrets)?;
     let patterns: BTreeSet<_> = document.host_patterns.iter().collect();
-    if document.host_patterns.len() > MAX_PATTERNS || patterns.len() < document.host_patterns.len() {
-        return Err(Error::invalid("host_patterns", format!("expected at most {MAX_PATTERNS} different patterns")));
+    if patterns.len() < document.host_patterns.len() {
+        return Err(Error::invalid("host_patterns", "expected different patterns"));
     }
     // What would be stored and not kept to is refused: nobody may believe that a person is asked.
     let waits = |class: &&ActionClass| document.decision_policy.said(**class) == Some(ActionRule::RequireApproval);
@@ -73,9 +62,6 @@ pub(super) fn check(document: &EnvironmentDocument) -> Result<()> {
 /// `invalid_arguments` for `base_url`.
 pub(crate) fn check_base_url(text: &str) -> Result<Url> {
     let wrong = |reason: &str| Err(Error::invalid("base_url", reason));
-    if text.len() > 2000 {
-        return wrong("expected at most 2000 bytes");
-    }
     let Ok(url) = Url::parse(text) else { return wrong("expected an absolute URL") };
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return wrong("expected an http or https URL with a host");
@@ -87,15 +73,12 @@ pub(crate) fn check_base_url(text: &str) -> Result<Url> {
 }
 
 fn check_allowed_hosts(hosts: &[String]) -> Result<()> {
-    if hosts.len() > MAX_HOSTS {
-        return Err(Error::invalid("allowed_hosts", format!("expected at most {MAX_HOSTS} hosts")));
-    }
     for (index, host) in hosts.iter().enumerate() {
         let authority = Url::parse(&format!("http://{host}/"));
         let plain = authority.is_ok_and(|url| {
             url.username().is_empty() && url.password().is_none() && url.path() == "/" && url.query().is_none()
         });
-        if host.len() > MAX_HOST || host.is_empty() || !plain || host.contains('/') {
+        if !plain || host.contains('/') {
             return Err(Error::invalid(format!("allowed_hosts[{index}]"), "expected HOST or HOST:PORT"));
         }
     }
@@ -103,9 +86,6 @@ fn check_allowed_hosts(hosts: &[String]) -> Result<()> {
 }
 
 fn check_headers(headers: &[EnvironmentHeader]) -> Result<()> {
-    if headers.len() > MAX_HEADERS {
-        return Err(Error::invalid("headers", format!("expected at most {MAX_HEADERS} headers")));
-    }
     let mut seen = BTreeSet::new();
     for (index, header) in headers.iter().enumerate() {
         let name = header.name.as_str().to_ascii_lowercase();
@@ -129,24 +109,18 @@ fn carries_credentials(name: &str) -> bool {
 }
 
 fn check_secrets(secrets: &[SecretDeclaration]) -> Result<()> {
-    if secrets.len() > MAX_SECRETS {
-        return Err(Error::invalid("secrets", format!("expected at most {MAX_SECRETS} secrets")));
-    }
     let mut seen = BTreeSet::new();
     for (index, secret) in secrets.iter().enumerate() {
         if !seen.insert(&secret.name) {
             return Err(Error::invalid(format!("secrets[{index}].name"), "expected each name once"));
-        }
-        if !(1..=MAX_ORIGINS).contains(&secret.origins.len()) {
-            return Err(Error::invalid(format!("secrets[{index}].origins"), "expected 1 to 10 origins"));
         }
         if let Some(at) = secret.origins.iter().position(|origin| !is_origin(origin)) {
             let reason = "expected an origin as browsers write it, such as https://login.example or http://host:8080";
             return Err(Error::invalid(format!("secrets[{index}].origins[{at}]"), reason));
         }
         let field = secret.field.as_deref().unwrap_or("x");
-        if field.trim().is_empty() || field.chars().count() > MAX_FIELD || field.chars().any(char::is_control) {
-            let reason = "expected a CSS selector of 1 to 500 characters without control characters";
+        if field.trim().is_empty() || field.chars().any(char::is_control) {
+            let reason = "expected a CSS selector without control characters";
             return Err(Error::invalid(format!("secrets[{index}].field"), reason));
         }
     }
@@ -156,7 +130,7 @@ fn check_secrets(secrets: &[SecretDeclaration]) -> Result<()> {
 /// Whether a text is the one written form of an http or https origin.
 fn is_origin(text: &str) -> bool {
     let Ok(url) = Url::parse(text) else { return false };
-    text.len() <= MAX_HOST && matches!(url.scheme(), "http" | "https") && url.origin().ascii_serialization() == text
+    matches!(url.scheme(), "http" | "https") && url.origin().ascii_serialization() == text
 }
 
 /// The hosts that a scenario may navigate to besides the base URL's own, each with its port: an entry without one stands

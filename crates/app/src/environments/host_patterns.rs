@@ -10,13 +10,7 @@ use url::Url;
 use super::{document::check_base_url, document_of, latest};
 use crate::{App, idempotency::expect_version, unit::Unit};
 
-/// The most patterns that one revision asks for.
-pub(super) const MAX_PATTERNS: usize = 20;
-
 pub(crate) async fn approve(app: &App, actor: &Actor, command: ApproveHostPatterns) -> Result<HostPatternsView> {
-    if !(1..=MAX_PATTERNS).contains(&command.patterns.len()) {
-        return Err(Error::invalid("patterns", format!("expected 1 to {MAX_PATTERNS} patterns")));
-    }
     let command = &command;
     app.write(actor, "approve_host_patterns", move |unit, _| {
         Box::pin(async move {

@@ -1,8 +1,6 @@
 //! Reading one environment, and listing those of a project that the actor may see.
 
-use pinhole_contract::{
-    Cursor, EnvironmentList, EnvironmentSummary, EnvironmentView, GetEnvironment, ListEnvironments,
-};
+use pinhole_contract::{EnvironmentList, EnvironmentSummary, EnvironmentView, GetEnvironment, ListEnvironments};
 use pinhole_core::{Actor, EnvironmentId, Error, Permission, Result, Slug};
 use pinhole_store::Environment;
 
@@ -31,8 +29,7 @@ pub(crate) async fn list(app: &App, actor: &Actor, command: ListEnvironments) ->
             let visible = visible_environments(unit, project.id).await?;
             let limit = page::to_load(command.limit);
             let mut found = unit.list_environments(project.id, visible.as_deref(), after, limit).await?;
-            let more = page::cut(&mut found, command.limit);
-            let next_cursor = found.last().filter(|_| more).map(|found| Cursor::new(found.id.to_string()));
+            let next_cursor = page::cut(&mut found, command.limit, |found| found.id);
             let environments = found.into_iter().map(|found| summary(&project.slug, found)).collect();
             Ok(EnvironmentList { environments, next_cursor })
         })

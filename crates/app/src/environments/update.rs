@@ -27,9 +27,8 @@ pub(crate) async fn update(app: &App, actor: &Actor, command: UpdateEnvironment)
                 return Err(Error::transient("an environment changed beneath its transaction"));
             }
             insert_environment_revision(unit, found.id, number, &command.document).await?;
-            let (object, detail) = (found.id.to_string(), json!({ "revision": number, "sha256": sha256 }));
-            unit.audit(Some(found.project_id), Some(object.clone()), detail.clone()).await?;
-            unit.event("environment.revised", found.project_id, object, detail).await?;
+            let detail = json!({ "revision": number, "sha256": sha256 });
+            unit.audit_with_event("environment.revised", found.project_id, found.id, detail).await?;
             let environment = Environment { head_revision: number, ..found };
             let revision = latest(unit, &environment).await?;
             view(unit, environment, revision).await

@@ -22,7 +22,6 @@ pub(crate) async fn open(app: &App, actor: &Actor, command: OpenInvestigation) -
             let call = match unit.keyed(command.idempotency_key.as_ref(), command).await? {
                 Keyed::First(call) => call,
                 Keyed::Replay(id) => {
-                    unit.unaudited();
                     let case = unit.case(id.parse()?).await?.ok_or_else(Error::not_found)?;
                     return Ok(CaseView { replayed: true, ..view(unit, case).await? });
                 }

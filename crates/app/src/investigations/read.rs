@@ -1,8 +1,7 @@
 //! Reading and listing cases: agents pull them, nothing is pushed.
 
 use pinhole_contract::{
-    CaseList, CaseView, Cursor, EpisodeView, FindingView, GetInvestigation, InvestigationView, ListInvestigations,
-    QueueView,
+    CaseList, CaseView, EpisodeView, FindingView, GetInvestigation, InvestigationView, ListInvestigations, QueueView,
 };
 use pinhole_core::{Actor, CaseId, FindingId, Permission, Result};
 use pinhole_store::{Case, CaseFilter, CaseQueue, Episode, Finding};
@@ -28,8 +27,7 @@ pub(crate) async fn list(app: &App, actor: &Actor, command: ListInvestigations) 
                 after,
             };
             let mut found = unit.list_cases(filter, page::to_load(command.limit)).await?;
-            let more = page::cut(&mut found, command.limit);
-            let next_cursor = found.last().filter(|_| more).map(|last| Cursor::new(last.id.to_string()));
+            let next_cursor = page::cut(&mut found, command.limit, |last| last.id);
             let mut cases = Vec::with_capacity(found.len());
             for case in found {
                 cases.push(view(unit, case).await?);
@@ -47,8 +45,7 @@ pub(crate) async fn get(app: &App, actor: &Actor, command: GetInvestigation) -> 
         Box::pin(async move {
             let case = authorised(unit, command.case_id).await?;
             let mut found = unit.findings_of(case.id, after, page::to_load(command.limit)).await?;
-            let more = page::cut(&mut found, command.limit);
-            let next_cursor = found.last().filter(|_| more).map(|last| Cursor::new(last.id.to_string()));
+            let next_cursor = page::cut(&mut found, command.limit, |last| last.id);
             let episodes = unit.episodes_of(case.id, SHOWN).await?;
             Ok(InvestigationView {
                 case: view(unit, case).await?,

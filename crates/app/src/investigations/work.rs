@@ -139,7 +139,7 @@ pub(super) fn empty_queue(case: &Case) -> CaseQueue {
 /// The case, if the actor investigates in its environment.
 pub(super) async fn authorised(unit: &mut Unit, id: CaseId) -> Result<Case> {
     let found = unit.case(id).await?;
-    let place = |case: &Case| Place::environment(case.project_id, case.environment_id);
+    let place = |case: &Case| Place::environments(case.project_id, [case.environment_id]);
     unit.authorised(found, place, Permission::InvestigationWrite).await
 }
 

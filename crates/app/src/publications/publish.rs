@@ -37,7 +37,6 @@ pub(crate) async fn publish(app: &App, actor: &Actor, command: PublishBaselineCa
             let call = match unit.keyed(command.idempotency_key.as_ref(), &intent).await? {
                 Keyed::First(call) => call,
                 Keyed::Replay(id) => {
-                    unit.unaudited();
                     let publication = unit.publication(id.parse()?).await?.ok_or_else(Error::not_found)?;
                     return Ok(PublicationView { replayed: true, ..view_of(unit, publication).await? });
                 }

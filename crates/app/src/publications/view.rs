@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, btree_map::Entry};
 
 use pinhole_contract::{
-    Cursor, GetPublication, ListPublications, ListedPublicationView, PublicationAttemptView, PublicationList,
-    PublicationView,
+    GetPublication, ListPublications, ListedPublicationView, PublicationAttemptView, PublicationList, PublicationView,
 };
 use pinhole_core::{Actor, Error, Permission, PublicationId, RemoteId, Result, Slug};
 use pinhole_store::{Publication, PublicationAttempt};
@@ -57,8 +56,7 @@ pub(crate) async fn list(app: &App, actor: &Actor, command: ListPublications) ->
         Box::pin(async move {
             let project = unit.authorised_project(&command.project, Permission::Read).await?;
             let mut found = unit.list_publications(project.id, before, page::to_load(command.limit)).await?;
-            let more = page::cut(&mut found, command.limit);
-            let next_cursor = found.last().filter(|_| more).map(|last| Cursor::new(last.id.to_string()));
+            let next_cursor = page::cut(&mut found, command.limit, |last| last.id);
             let mut remotes = BTreeMap::new();
             let mut publications = Vec::with_capacity(found.len());
             for publication in found {

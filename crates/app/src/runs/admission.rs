@@ -74,7 +74,6 @@ pub(crate) async fn start_as(app: &App, actor: &Actor, command: StartScenarioRun
             let call = match unit.keyed(key, &admissible.pins).await? {
                 Keyed::First(call) => call,
                 Keyed::Replay(id) => {
-                    unit.unaudited();
                     let run = unit.run(id.parse()?).await?.ok_or_else(Error::not_found)?;
                     return Ok(RunView { replayed: true, ..view_of(unit, run).await? });
                 }

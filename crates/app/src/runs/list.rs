@@ -1,6 +1,6 @@
 //! Listing runs, filtered by grant.
 
-use pinhole_contract::{Cursor, ListScenarioRuns, RunList};
+use pinhole_contract::{ListScenarioRuns, RunList};
 use pinhole_core::{Actor, Authority, EnvironmentId, Permission, ProjectId, Result, RunId};
 
 use super::view::view_of;
@@ -15,8 +15,7 @@ pub(crate) async fn list(app: &App, actor: &Actor, command: ListScenarioRuns) ->
             let visible = visible_environments(unit, project.id).await?;
             let limit = page::to_load(command.limit);
             let mut found = unit.list_runs(project.id, visible.as_deref(), before, limit).await?;
-            let more = page::cut(&mut found, command.limit);
-            let next_cursor = found.last().filter(|_| more).map(|run| Cursor::new(run.id.to_string()));
+            let next_cursor = page::cut(&mut found, command.limit, |run| run.id);
             let mut runs = Vec::with_capacity(found.len());
             for run in found {
                 runs.push(view_of(unit, run).await?);

@@ -1,6 +1,6 @@
 //! Reading the result of a run, by pages of checkpoints.
 
-use pinhole_contract::{CheckpointView, Cursor, GetScenarioRunResult, RunResultView};
+use pinhole_contract::{CheckpointView, GetScenarioRunResult, RunResultView};
 use pinhole_core::{Actor, Error, Permission, ReceiptId, Result};
 use pinhole_store::{CheckpointResult, Receipt};
 
@@ -13,7 +13,7 @@ pub(crate) async fn result(app: &App, actor: &Actor, command: GetScenarioRunResu
         Box::pin(async move {
             let run = authorised(unit, command.run_id, Permission::Read).await?;
             let mut found = unit.checkpoint_results(run.id, offset, page::to_load(command.limit)).await?;
-            let more = page::cut(&mut found, command.limit);
+            let next_cursor = page::cut(&mut found, command.limit, |_| offset + command.limit.get());
             let mut checkpoints = Vec::with_capacity(found.len());
             for result in found {
                 checkpoints.push(checkpoint_view(unit, result).await?);
@@ -32,7 +32,7 @@ pub(crate) async fn result(app: &App, actor: &Actor, command: GetScenarioRunResu
                 verdict: run.verdict,
                 pins: run.pins,
                 checkpoints,
-                next_cursor: more.then(|| Cursor::new((offset + command.limit.get()).to_string())),
+                next_cursor,
                 evidence,
                 statement: statement.map(|text| serde_json::from_str(&text)).transpose().map_err(Error::internal)?,
             })

@@ -20,7 +20,7 @@ pub(crate) async fn get(app: &App, actor: &Actor, command: GetScenarioRun) -> Re
 /// The run, if the actor may see it and has `permission` in its environment.
 pub(crate) async fn authorised(unit: &mut Unit, id: RunId, permission: Permission) -> Result<Run> {
     let run = unit.run(id).await?;
-    unit.authorised(run, |run| Place::environment(run.pins.project, run.pins.environment), permission).await
+    unit.authorised(run, |run| Place::environments(run.pins.project, [run.pins.environment]), permission).await
 }
 
 /// What belongs to a run, if the actor may see it and has `permission` in the run's environment.

@@ -1,6 +1,6 @@
 //! A person's own sessions, seen and ended in one of them.
 
-use pinhole_contract::{Cursor, ListMySessions, RevokeMySession, SessionList, SessionView};
+use pinhole_contract::{ListMySessions, RevokeMySession, SessionList, SessionView};
 use pinhole_core::{Actor, Error, Result, SessionId};
 use pinhole_store::Session;
 use serde_json::json;
@@ -15,8 +15,7 @@ pub(crate) async fn list(app: &App, actor: &Actor, command: ListMySessions) -> R
             let (principal, limit) = (unit.actor().principal, page::to_load(command.limit));
             let used_since = unit.now().minus(SESSION_IDLE);
             let mut found = unit.sessions_of(principal, used_since, before, limit).await?;
-            let more = page::cut(&mut found, command.limit);
-            let next_cursor = found.last().filter(|_| more).map(|session| Cursor::new(session.id.to_string()));
+            let next_cursor = page::cut(&mut found, command.limit, |session| session.id);
             let sessions = found.into_iter().map(|session| session_view(session, current)).collect();
             Ok(SessionList { sessions, next_cursor })
         })

@@ -4,7 +4,7 @@ use pinhole_contract::{CreateMyToken, ListMyTokens, NewTokenView, RevokeMyToken,
 use pinhole_core::{Actor, Error, Permission, Result, Scope, TokenId};
 use pinhole_store::Principal;
 
-use super::{Wanted, check_scope_shape, insert, lifetime, replay, token_list, token_view};
+use super::{Wanted, check_scope_shape, issue, lifetime, replay, token_list};
 use crate::{App, idempotency::Keyed, page, unit::Unit};
 
 pub(crate) async fn list(app: &App, actor: &Actor, command: ListMyTokens) -> Result<TokenList> {
@@ -33,14 +33,9 @@ pub(crate) async fn create(app: &App, actor: &Actor, command: CreateMyToken) -> 
                 Keyed::First(call) => call,
                 Keyed::Replay(id) => return replay(unit, &id).await,
             };
-            let wanted = Wanted {
-                label: command.label.as_ref(),
-                scope: &command.scope,
-                lifetime: lifetime(command.lifetime_days),
-            };
-            let (token, secret) = insert(unit, &user, &wanted, random).await?;
-            unit.remember(call, token.id).await?;
-            Ok(NewTokenView { token: token_view(token), secret: Some(secret), replayed: false })
+            let lifetime = lifetime(command.lifetime_days);
+            let wanted = Wanted { label: command.label.as_ref(), scope: &command.scope, lifetime };
+            issue(unit, call, (&user, &wanted), random).await
         })
     })
     .await

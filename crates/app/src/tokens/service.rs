@@ -4,7 +4,7 @@ use pinhole_contract::{CreateServiceToken, ListServiceTokens, NewTokenView, Revo
 use pinhole_core::{Actor, Error, PrincipalClass, PrincipalId, Result, TokenId};
 use pinhole_store::Principal;
 
-use super::{Wanted, check_scope_shape, insert, lifetime, replay, token_list, token_view};
+use super::{Wanted, check_scope_shape, issue, lifetime, replay, token_list};
 use crate::{App, idempotency::Keyed, page, unit::Unit};
 
 pub(crate) async fn list(app: &App, actor: &Actor, command: ListServiceTokens) -> Result<TokenList> {
@@ -34,14 +34,9 @@ pub(crate) async fn create(app: &App, actor: &Actor, command: CreateServiceToken
             if service.disabled_at.is_some() {
                 return Err(Error::conflict("disabled", "the service is disabled: enable it first"));
             }
-            let wanted = Wanted {
-                label: command.label.as_ref(),
-                scope: &command.scope,
-                lifetime: lifetime(command.lifetime_days),
-            };
-            let (token, secret) = insert(unit, &service, &wanted, random).await?;
-            unit.remember(call, token.id).await?;
-            Ok(NewTokenView { token: token_view(token), secret: Some(secret), replayed: false })
+            let lifetime = lifetime(command.lifetime_days);
+            let wanted = Wanted { label: command.label.as_ref(), scope: &command.scope, lifetime };
+            issue(unit, call, (&service, &wanted), random).await
         })
     })
     .await

@@ -1,8 +1,8 @@
 //! Extracted values: registered, compared with those of a baseline, and refused when they are not what was asked for.
 
 use pinhole_app::Claim;
-use pinhole_core::{ArtifactKind, RenderFacts, Role, Sha256Digest, StagedExtract, Submission, Timestamp};
-use pinhole_testkit::Engine;
+use pinhole_core::{ArtifactKind, Role, Submission};
+use pinhole_testkit::{Engine, worker};
 use serde_json::{Value, json};
 
 use crate::{
@@ -34,23 +34,7 @@ impl Bench {
     /// What an honest worker says, with `bytes` as the file of values.
     async fn read(&self, claim: &Claim, bytes: &[u8]) -> Submission {
         let values = self.app.stage(&claim.lease, ArtifactKind::Values, "values-0", bytes.to_vec()).await.unwrap();
-        let render = RenderFacts {
-            browser: "HeadlessChrome/1.2.3".into(),
-            browser_revision: "r1".into(),
-            flags: Vec::new(),
-            fonts: Sha256Digest::of(b"fonts"),
-            profile: claim.profile.clone(),
-            stabiliser: 1,
-            architecture: "x86_64".into(),
-        };
-        let extract = StagedExtract {
-            name: TOTALS.parse().unwrap(),
-            values,
-            render,
-            url: "http://staging.example/".into(),
-            not_evidence: Vec::new(),
-            captured_at: Timestamp::from_micros(1),
-        };
+        let extract = worker::extract(&TOTALS.parse().unwrap(), values, &claim.profile);
         Submission { extracts: vec![extract], ..self.shoot(claim, b"").await }
     }
 }

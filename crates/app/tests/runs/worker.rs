@@ -1,10 +1,8 @@
 //! What a capture worker does with a claimed cell, a step at a time, so that a test can do one of them wrongly.
 
 use pinhole_app::{Claim, Lease};
-use pinhole_core::{
-    ArtifactKind, CellFailure, CellId, FailureReason, RenderFacts, SandboxFacts, Sha256Digest, Slug, StagedCheckpoint,
-    Submission, Timestamp,
-};
+use pinhole_core::{ArtifactKind, CellFailure, CellId, FailureReason, Slug, StagedCheckpoint, Submission};
+use pinhole_testkit::worker;
 use serde_json::{Value, json};
 
 use crate::{
@@ -57,39 +55,13 @@ impl Bench {
         for capture in claim.scenario.captures() {
             checkpoints.push(self.checkpoint(claim, &capture.name, file).await);
         }
-        Submission {
-            extracts: Vec::new(),
-            checkpoints,
-            evidence: Vec::new(),
-            failed_assertions: Vec::new(),
-            sandbox: SandboxFacts { uid: 1000, sandboxed: true },
-            failure: None,
-        }
+        worker::submission(checkpoints)
     }
 
     async fn checkpoint(&self, claim: &Claim, name: &Slug, file: &[u8]) -> StagedCheckpoint {
         let file_name = format!("picture-{name}");
-        let staged = self.app.stage(&claim.lease, ArtifactKind::Picture, &file_name, file.to_vec());
-        StagedCheckpoint {
-            name: name.clone(),
-            picture: staged.await.unwrap(),
-            layout: [WIDTH, HEIGHT],
-            render: RenderFacts {
-                browser: "HeadlessChrome/1.2.3".into(),
-                browser_revision: "r1".into(),
-                flags: vec!["--hide-scrollbars".into()],
-                fonts: Sha256Digest::of(b"fonts"),
-                profile: claim.profile.clone(),
-                stabiliser: 1,
-                architecture: "x86_64".into(),
-            },
-            masked: Vec::new(),
-            ignored: Vec::new(),
-            url: "http://staging.example/".into(),
-            not_evidence: Vec::new(),
-            settled: json!({ "frames": 2 }),
-            captured_at: Timestamp::from_micros(1),
-        }
+        let picture = self.app.stage(&claim.lease, ArtifactKind::Picture, &file_name, file.to_vec()).await.unwrap();
+        worker::checkpoint(name, picture, [WIDTH, HEIGHT], &claim.profile)
     }
 
     /// Submits under a lease that lasts, and lets the registrar work.
@@ -123,14 +95,8 @@ pub(crate) fn cell(run: &Value, index: usize) -> CellId {
 
 /// A worker's word that it came to nothing.
 pub(crate) fn failed(reason: FailureReason) -> Submission {
-    Submission {
-        extracts: Vec::new(),
-        checkpoints: Vec::new(),
-        evidence: Vec::new(),
-        failed_assertions: Vec::new(),
-        sandbox: SandboxFacts { uid: 1000, sandboxed: true },
-        failure: Some(CellFailure { reason, step: Some(1), message: format!("it was {reason}") }),
-    }
+    let failure = CellFailure { reason, step: Some(1), message: format!("it was {reason}") };
+    Submission { failure: Some(failure), ..worker::submission(Vec::new()) }
 }
 
 /// The input of `start_scenario_run` for the head of a scenario in staging without a baseline.

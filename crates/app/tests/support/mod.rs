@@ -15,15 +15,15 @@ use pinhole_blobs::Blobs;
 use pinhole_compare::{Picture, encode_png};
 use pinhole_core::{
     Actor, ArtifactKind, CellFailure, CellId, Error, FailureReason, Ids, NotEvidence, PrincipalClass, Profile,
-    ReceiptId, RenderFacts, RequestId, Result, Role, RunId, SandboxFacts, Scope, Sha256Digest, Slug, StagedCheckpoint,
-    StagedExtract, Submission, Timestamp, canonical_json,
+    ReceiptId, RequestId, Result, Role, RunId, Scope, Slug, StagedCheckpoint, StagedExtract, Submission,
+    canonical_json,
 };
 use pinhole_jobs::WakeSender;
 use pinhole_receipt::{Jwk, Jwks, KeyStatus, KeyUse, SigningKey, TrustedKeys};
 use pinhole_scenario::{Extract, ValueSource};
 use pinhole_seal::MasterKeys;
 use pinhole_store::Store;
-use pinhole_testkit::{Database, Engine, FakeClock, SeededIds};
+use pinhole_testkit::{Database, Engine, FakeClock, SeededIds, worker};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -65,6 +65,12 @@ pub(crate) struct Look {
 
 /// A plain, good run.
 pub(crate) const GOOD: Look = Look { shade: 10, not_evidence: false, fails: false };
+
+impl Look {
+    fn not_evidence(self) -> Vec<NotEvidence> {
+        if self.not_evidence { vec![NotEvidence::FontsNotReady] } else { Vec::new() }
+    }
+}
 
 /// A registered run.
 pub(crate) struct Captured {
@@ -208,14 +214,7 @@ impl Bench {
                 step: Some(2),
                 message: "nothing there".into(),
             });
-            let submission = Submission {
-                extracts,
-                checkpoints,
-                evidence: Vec::new(),
-                failed_assertions: Vec::new(),
-                sandbox: SandboxFacts { uid: 1000, sandboxed: true },
-                failure,
-            };
+            let submission = Submission { extracts, failure, ..worker::submission(checkpoints) };
             assert!(self.app.submit(&claim.lease, &submission).await.unwrap());
             self.app.register(cell, claim.lease.attempt).await.unwrap();
         }
@@ -225,18 +224,8 @@ impl Bench {
     async fn stage(&self, lease: &Lease, name: &Slug, profile: &Profile, look: Look) -> StagedCheckpoint {
         let bytes = encode_png(&picture(name, look.shade)).unwrap();
         let picture = self.app.stage(lease, ArtifactKind::Picture, &format!("picture-{name}"), bytes).await.unwrap();
-        StagedCheckpoint {
-            name: name.clone(),
-            picture,
-            layout: [SIDE, SIDE],
-            render: render(profile),
-            masked: Vec::new(),
-            ignored: Vec::new(),
-            url: "http://staging.example/cart".into(),
-            not_evidence: if look.not_evidence { vec![NotEvidence::FontsNotReady] } else { Vec::new() },
-            settled: json!({}),
-            captured_at: Timestamp::from_micros(1),
-        }
+        let checkpoint = worker::checkpoint(name, picture, [SIDE, SIDE], profile);
+        StagedCheckpoint { not_evidence: look.not_evidence(), ..checkpoint }
     }
 
     /// Values that go with the look's shade.
@@ -247,14 +236,8 @@ impl Bench {
         };
         let values: BTreeMap<_, _> = extract.values.iter().map(|(name, source)| (name, value(source))).collect();
         let (bytes, file) = (canonical_json(&values).unwrap(), format!("values-{}", extract.name));
-        StagedExtract {
-            name: extract.name.clone(),
-            values: self.app.stage(lease, ArtifactKind::Values, &file, bytes).await.unwrap(),
-            render: render(profile),
-            url: "http://staging.example/cart".into(),
-            not_evidence: if look.not_evidence { vec![NotEvidence::FontsNotReady] } else { Vec::new() },
-            captured_at: Timestamp::from_micros(1),
-        }
+        let staged = self.app.stage(lease, ArtifactKind::Values, &file, bytes).await.unwrap();
+        StagedExtract { not_evidence: look.not_evidence(), ..worker::extract(&extract.name, staged, profile) }
     }
 
     /// The receipts of a run, as Pinhole itself sees them.
@@ -263,18 +246,6 @@ impl Bench {
         let receipts = tx.receipts_of(run).await.unwrap();
         let receipts = receipts.into_iter().map(|receipt| (receipt.checkpoint.to_string(), receipt.id)).collect();
         Captured { run, receipts }
-    }
-}
-
-fn render(profile: &Profile) -> RenderFacts {
-    RenderFacts {
-        browser: "HeadlessChrome/1.2.3".into(),
-        browser_revision: "r1".into(),
-        flags: Vec::new(),
-        fonts: Sha256Digest::of(b"fonts"),
-        profile: profile.clone(),
-        stabiliser: 1,
-        architecture: "x86_64".into(),
     }
 }
 

@@ -1,9 +1,7 @@
 //! Runs to the end without a browser: the test takes the worker's part and hands in pictures of its own making.
 
-use pinhole_core::{
-    ArtifactKind, CellId, RandomIds, RenderFacts, SandboxFacts, Sha256Digest, StagedCheckpoint, Submission, SystemClock,
-};
-use pinhole_core::{Clock, Ids};
+use pinhole_core::{ArtifactKind, CellId, Ids as _, RandomIds};
+use pinhole_testkit::worker;
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -45,34 +43,8 @@ impl World {
     async fn work(&self, cell: CellId, picture: &[u8]) {
         let claim = self.app.claim(cell, "test").await.unwrap().expect("the cell is queued");
         let picture = self.app.stage(&claim.lease, ArtifactKind::Picture, "front", picture.to_vec()).await.unwrap();
-        let checkpoint = StagedCheckpoint {
-            name: "front".parse().unwrap(),
-            picture,
-            layout: SIZE,
-            render: RenderFacts {
-                browser: "HeadlessChrome/156.0.0.0".into(),
-                browser_revision: "test".into(),
-                flags: Vec::new(),
-                fonts: Sha256Digest::of(b"fonts"),
-                profile: claim.profile.clone(),
-                stabiliser: 1,
-                architecture: "x86_64".into(),
-            },
-            masked: Vec::new(),
-            ignored: Vec::new(),
-            url: "https://shop.example/".into(),
-            not_evidence: Vec::new(),
-            settled: json!({}),
-            captured_at: SystemClock.now(),
-        };
-        let submission = Submission {
-            extracts: Vec::new(),
-            checkpoints: vec![checkpoint],
-            evidence: Vec::new(),
-            failed_assertions: Vec::new(),
-            sandbox: SandboxFacts { uid: 61_990, sandboxed: true },
-            failure: None,
-        };
+        let checkpoint = worker::checkpoint(&"front".parse().unwrap(), picture, SIZE, &claim.profile);
+        let submission = worker::submission(vec![checkpoint]);
         assert!(self.app.submit(&claim.lease, &submission).await.unwrap());
         self.app.register(cell, claim.lease.attempt).await.unwrap();
     }

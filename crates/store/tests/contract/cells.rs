@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use pinhole_core::{CellFailure, ClaimToken, FailedAssertion, RunState, SandboxFacts, Submission, Timestamp};
+use pinhole_core::{CellFailure, ClaimToken, FailedAssertion, RunState, Submission, Timestamp};
 use pinhole_store::{Cell, Tx};
-use pinhole_testkit::Engine;
+use pinhole_testkit::{Engine, worker};
 
 use crate::{
     rows::{AWKWARD, failure},
@@ -29,14 +29,8 @@ pub(crate) fn earlier(now: Timestamp, micros: i64) -> Timestamp {
 }
 
 pub(crate) fn submission(failure: Option<CellFailure>) -> Submission {
-    Submission {
-        extracts: Vec::new(),
-        checkpoints: Vec::new(),
-        evidence: Vec::new(),
-        failed_assertions: vec![FailedAssertion { step: 2, message: AWKWARD.into() }],
-        sandbox: SandboxFacts { uid: 65_534, sandboxed: true },
-        failure,
-    }
+    let failed_assertions = vec![FailedAssertion { step: 2, message: AWKWARD.into() }];
+    Submission { failed_assertions, failure, ..worker::submission(Vec::new()) }
 }
 
 /// A queued cell in the database and a transaction to work in.

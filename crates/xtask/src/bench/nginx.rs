@@ -4,26 +4,18 @@ use std::{
     fs,
     net::{SocketAddr, TcpStream},
     path::Path,
-    process::{Child, Command, Stdio},
-    thread::sleep,
-    time::{Duration, Instant},
+    process::{Command, Stdio},
 };
 
-use rustix::process::{Pid, Signal, kill_process};
-
-use super::server::free_port;
+use super::{server::free_port, serving::Serving};
 use crate::Outcome;
 
-/// Longest time to become ready, and to end.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Between two looks.
-const LOOK: Duration = Duration::from_millis(10);
 /// The name under which the file is served.
 const NAME: &str = "file.png";
 
 /// A running nginx; it is ended when dropped.
 pub(super) struct Nginx {
-    child: Child,
+    _serving: Serving,
     address: SocketAddr,
 }
 
@@ -44,10 +36,9 @@ impl Nginx {
         let mut command = Command::new(program);
         command.arg("-p").arg(work).args(["-c", "nginx.conf", "-e", "error.log"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.spawn().map_err(|e| format!("cannot run {}: {e}", program.display()))?;
-        let mut nginx = Self { child, address };
-        nginx.await_ready(work)?;
-        Ok(nginx)
+        let is_ready = || TcpStream::connect(address).is_ok();
+        let serving = Serving::start(&mut command, is_ready, &work.join("error.log"))?;
+        Ok(Self { _serving: serving, address })
     }
 
     pub(super) fn address(&self) -> SocketAddr {
@@ -57,30 +48,6 @@ impl Nginx {
     /// Where the file is.
     pub(super) fn path(&self) -> &'static str {
         "/file.png"
-    }
-
-    fn await_ready(&mut self, work: &Path) -> Outcome {
-        let deadline = Instant::now() + PATIENCE;
-        while TcpStream::connect(self.address).is_err() {
-            if matches!(self.child.try_wait(), Ok(Some(_))) || Instant::now() > deadline {
-                return Err(format!("nginx did not start; {}/error.log says why", work.display()));
-            }
-            sleep(LOOK);
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Nginx {
-    fn drop(&mut self) {
-        let _ended = kill_process(Pid::from_child(&self.child), Signal::TERM);
-        let deadline = Instant::now() + PATIENCE;
-        while matches!(self.child.try_wait(), Ok(None)) {
-            if Instant::now() > deadline {
-                let _killed = self.child.kill();
-            }
-            sleep(LOOK);
-        }
     }
 }
 
