@@ -3,9 +3,7 @@
 use std::{fmt::Display, time::Duration};
 
 use pinhole_contract::TokenView;
-use pinhole_core::{
-    Error, Name, PrincipalClass, PrincipalId, Result, Role, Scope, Sha256Digest, Slug, Subject, Timestamp, TokenId,
-};
+use pinhole_core::{Error, Name, PrincipalClass, PrincipalId, Result, Role, Scope, Slug, Subject, Timestamp, TokenId};
 use pinhole_store::{Grant, Principal};
 
 use crate::{App, grants, principals, tokens, tokens::Wanted, unit::Unit};
@@ -152,20 +150,6 @@ impl App {
         })
         .await
     }
-
-    /// 256 random bits.
-    pub(crate) fn secret_bytes(&self) -> Result<[u8; 32]> {
-        let mut bytes = [0; 32];
-        self.ids().fill(&mut bytes)?;
-        Ok(bytes)
-    }
-}
-
-/// `prefix_`, the secret in hexadecimal, and eight digits by which scanners and people tell a mistyped one.
-pub(crate) fn with_checksum(prefix: &str, secret: &[u8; 32]) -> String {
-    let body = format!("{prefix}_{}", hex::encode(secret));
-    let checksum = Sha256Digest::of(body.as_bytes()).hex();
-    format!("{body}{}", &checksum[..8])
 }
 
 /// The principal of this name. Who is at the server's own machine may be told that there is none.

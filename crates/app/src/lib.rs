@@ -28,6 +28,7 @@ mod registrar;
 mod remotes;
 mod runs;
 mod scenarios;
+mod secret;
 mod sessions;
 mod sign_in;
 mod sweep;

@@ -9,7 +9,7 @@ use pinhole_store::Session;
 use serde_json::json;
 
 pub(crate) use self::own::{list as list_own, revoke as revoke_own};
-use crate::{App, admin::with_checksum, unit::Unit};
+use crate::{App, unit::Unit};
 
 /// How long a session lasts at most.
 const LIFETIME: Duration = Duration::from_secs(12 * 3600);
@@ -38,7 +38,7 @@ impl App {
 
     /// A fresh secret for a session.
     pub(crate) fn session_secret(&self) -> Result<String> {
-        Ok(with_checksum("phn", &self.secret_bytes()?))
+        self.new_secret("phn")
     }
 
     /// Ends the actor's own session; a token's actor has none.

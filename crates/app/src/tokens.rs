@@ -14,7 +14,7 @@ pub(crate) use self::{
     own::{create as create_own, list as list_own, revoke as revoke_own},
     service::{create as create_of_service, list as list_of_services, revoke as revoke_of_service},
 };
-use crate::{admin::with_checksum, idempotency::KeyedCall, page, unit::Unit};
+use crate::{idempotency::KeyedCall, page, secret::with_checksum, unit::Unit};
 
 /// What a token is made for.
 pub(crate) struct Wanted<'a> {

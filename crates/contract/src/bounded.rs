@@ -73,7 +73,7 @@ pub(crate) fn scope<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Scope,
     }
 }
 
-/// A commit id of Git, or null.
+/// A commit id of Git (SHA-1, the only object format that is published to), or null.
 pub(crate) fn optional_commit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let commit = Option::<String>::deserialize(deserializer)?;
     let is_commit = |text: &String| text.len() == 40 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));

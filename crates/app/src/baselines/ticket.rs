@@ -16,12 +16,7 @@ use super::{
     approval::{Requested, authorised, check_pending, end, ended},
     review::{check_shape, intent_digest, load, one_run, receipts},
 };
-use crate::{
-    App,
-    admin::{self, with_checksum},
-    idempotency::Keyed,
-    unit::Unit,
-};
+use crate::{App, admin, idempotency::Keyed, unit::Unit};
 
 /// How long a ticket may be used.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
@@ -86,7 +81,7 @@ impl App {
         reason: &Reason,
     ) -> Result<NewTicket> {
         check_shape(receipts)?;
-        let secret = with_checksum("pht", &self.secret_bytes()?);
+        let secret = self.new_secret("pht")?;
         let (actor, secret) = (self.system_actor(), &secret);
         self.write(&actor, "create_review_ticket", move |unit, _| {
             Box::pin(async move {
@@ -111,7 +106,7 @@ impl App {
         outcome: Outcome,
         reason: &Reason,
     ) -> Result<NewTicket> {
-        let secret = with_checksum("pht", &self.secret_bytes()?);
+        let secret = self.new_secret("pht")?;
         let (actor, secret) = (self.system_actor(), &secret);
         self.write(&actor, "create_decision_ticket", move |unit, _| {
             Box::pin(async move {
@@ -131,7 +126,7 @@ pub(crate) async fn create_ticket(app: &App, actor: &Actor, command: CreateDecis
     if let TicketDecision::Review { receipts, .. } = &command.decision {
         check_shape(receipts).map_err(|e| e.within("review").within("decision"))?;
     }
-    let (command, secret) = (&command, &with_checksum("pht", &app.secret_bytes()?));
+    let (command, secret) = (&command, &app.new_secret("pht")?);
     let made = app.write(actor, "create_decision_ticket", move |unit, _| {
         Box::pin(async move {
             let (subject, requested) = own_subject(unit, command).await?;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use pinhole_contract::{ExpectedHead, PublicationView, PublishBaselineCatalog};
+use pinhole_contract::{PublicationView, PublishBaselineCatalog};
 use pinhole_core::{Actor, Error, LineName, Permission, PublicationId, PublicationState, Result};
 use pinhole_jobs::PublishJob;
 use pinhole_store::{Project, Publication, PublicationAttempt, Remote};
@@ -16,11 +16,7 @@ use crate::{
     unit::Unit,
 };
 
-/// Length of a commit id: SHA-1 in hexadecimal, the only object format that is published to.
-const COMMIT_CHARS: usize = 40;
-
 pub(crate) async fn publish(app: &App, actor: &Actor, command: PublishBaselineCatalog) -> Result<PublicationView> {
-    check_commit(&command.expected_head)?;
     let command = &command;
     app.write(actor, "publish_baseline_catalog", move |unit, _| {
         Box::pin(async move {
@@ -166,14 +162,6 @@ async fn again(
     } else {
         Err(Error::transient("the publication was changed meanwhile"))
     }
-}
-
-fn check_commit(head: &ExpectedHead) -> Result<()> {
-    let ExpectedHead::Commit(Some(commit)) = head else { return Ok(()) };
-    if commit.len() == COMMIT_CHARS && commit.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
-        return Ok(());
-    }
-    Err(Error::invalid("expected_head.commit", "expected 40 lower-case hexadecimal digits, or null"))
 }
 
 /// Refuses a branch that is not allowed: none of the remote's patterns is its name, or its beginning before a final `*`.

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     App,
-    admin::{principal, with_checksum},
+    admin::principal,
     sessions::{NewSession, begin},
     unit::Unit,
 };
@@ -35,7 +35,7 @@ impl App {
     /// # Errors
     /// `not_found` without such a principal, `invalid_arguments` for a service or somebody disabled.
     pub async fn create_sign_in_link(&self, name: &Name) -> Result<NewLink> {
-        let secret = with_checksum("phl", &self.secret_bytes()?);
+        let secret = self.new_secret("phl")?;
         let (actor, secret) = (self.system_actor(), &secret);
         self.write(&actor, "create_sign_in_link", move |unit, _| {
             Box::pin(async move {
