@@ -171,3 +171,33 @@ impl FromStr for Position {
         Ok(Self { subject: subject.parse()?, environment_id, role: role.parse()? })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pinhole_core::{EnvironmentId, GroupId};
+    use proptest::{option, prelude::*, sample::select};
+    use uuid::Uuid;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_place_is_read_as_it_was_written(
+            subject in any::<u128>(), environment in option::of(any::<u128>()), role in select(Role::ALL)
+        ) {
+            let grant = Grant {
+                subject: Subject::Group(GroupId::from_uuid(Uuid::from_u128(subject))),
+                project_id: ProjectId::from_uuid(Uuid::nil()),
+                environment_id: environment.map(|number| EnvironmentId::from_uuid(Uuid::from_u128(number))),
+                role,
+            };
+            let place: Place = Place::of(&grant).parse().unwrap();
+            prop_assert_eq!(Place::of(&place.grant(grant.project_id)), Place::of(&grant));
+        }
+
+        #[test]
+        fn no_place_is_too_odd(text in "(prn_[0-9a-f]{32})?/?(env_[0-9a-f]{32})?/[a-z]{0,8}|.{0,60}") {
+            let _refused = text.parse::<Place>();
+        }
+    }
+}

@@ -44,26 +44,34 @@ impl Listing {
     /// `invalid_arguments` when no earlier page of this list gave it to this principal.
     pub(crate) fn open(&self, app: &App, input: &mut Map<String, Value>) -> Result<()> {
         let Some(Value::String(cursor)) = input.get_mut("cursor") else { return Ok(()) };
-        let opened = BASE64_URL_SAFE_NO_PAD.decode(cursor.as_bytes()).map_err(|_| bad_cursor())?;
-        let (code, position) = opened.split_at_checked(CODE_BYTES).ok_or_else(bad_cursor)?;
-        let position = str::from_utf8(position).map_err(|_| bad_cursor())?;
-        self.code(app, position)?.verify_truncated_left(code).map_err(|_| bad_cursor())?;
-        *cursor = position.to_owned();
+        *cursor = self.opened(app.cursor_key()?, cursor)?;
         Ok(())
     }
 
     /// Seals the position that a view names as its next page, if it names one.
     pub(crate) fn seal(&self, app: &App, view: &mut Value) -> Result<()> {
         let Some(Value::String(position)) = view.get_mut("next_cursor") else { return Ok(()) };
-        let code = self.code(app, position)?.finalize().into_bytes();
-        let sealed = code.iter().take(CODE_BYTES).chain(position.as_bytes());
-        *position = BASE64_URL_SAFE_NO_PAD.encode(sealed.copied().collect::<Vec<u8>>());
+        *position = self.sealed(app.cursor_key()?, position)?;
         Ok(())
     }
 
-    fn code(&self, app: &App, position: &str) -> Result<Hmac<Sha256>> {
+    fn opened(&self, key: &[u8], cursor: &str) -> Result<String> {
+        let opened = BASE64_URL_SAFE_NO_PAD.decode(cursor.as_bytes()).map_err(|_| bad_cursor())?;
+        let (code, position) = opened.split_at_checked(CODE_BYTES).ok_or_else(bad_cursor)?;
+        let position = str::from_utf8(position).map_err(|_| bad_cursor())?;
+        self.code(key, position)?.verify_truncated_left(code).map_err(|_| bad_cursor())?;
+        Ok(position.to_owned())
+    }
+
+    fn sealed(&self, key: &[u8], position: &str) -> Result<String> {
+        let code = self.code(key, position)?.finalize().into_bytes();
+        let sealed = code.iter().take(CODE_BYTES).chain(position.as_bytes());
+        Ok(BASE64_URL_SAFE_NO_PAD.encode(sealed.copied().collect::<Vec<u8>>()))
+    }
+
+    fn code(&self, key: &[u8], position: &str) -> Result<Hmac<Sha256>> {
         let bound = canonical_json(&(self.principal, self.operation, &self.filter, position))?;
-        let mut code = Hmac::<Sha256>::new_from_slice(app.cursor_key()?).map_err(Error::internal)?;
+        let mut code = Hmac::<Sha256>::new_from_slice(key).map_err(Error::internal)?;
         code.update(&bound);
         Ok(code)
     }
@@ -106,4 +114,52 @@ pub(crate) fn cut<T, P: ToString>(found: &mut Vec<T>, limit: Limit, position: im
     let more = found.len() > limit.get() as usize;
     found.truncate(limit.get() as usize);
     found.last().filter(|_| more).map(|last| Cursor::new(position(last).to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*, sample::Index};
+    use serde_json::json;
+    use uuid::Uuid;
+
+    use super::*;
+
+    const KEY: &[u8] = b"a key";
+
+    fn listing(principal: u128, operation: &'static str, project: &str) -> Listing {
+        let filter = Map::from_iter([("project".to_owned(), json!(project))]);
+        Listing { principal: PrincipalId::from_uuid(Uuid::from_u128(principal)), operation, filter }
+    }
+
+    proptest! {
+        #[test]
+        fn a_cursor_opens_as_it_was_sealed_and_for_nothing_else(position in ".{0,40}", project in "[a-z]{1,8}") {
+            let own = listing(1, "list_runs", &project);
+            let cursor = own.sealed(KEY, &position).unwrap();
+            prop_assert_eq!(own.opened(KEY, &cursor).unwrap(), position);
+            for (other, key) in [
+                (listing(2, "list_runs", &project), KEY),
+                (listing(1, "list_scenarios", &project), KEY),
+                (listing(1, "list_runs", &format!("{project}a")), KEY),
+                (listing(1, "list_runs", &project), b"another key"),
+            ] {
+                prop_assert!(other.opened(key, &cursor).is_err());
+            }
+        }
+
+        #[test]
+        fn a_changed_cursor_is_refused(position in ".{0,40}", place in any::<Index>(), bit in 0..8_u8) {
+            let own = listing(1, "list_runs", "shop");
+            let mut bytes = BASE64_URL_SAFE_NO_PAD.decode(own.sealed(KEY, &position).unwrap()).unwrap();
+            bytes[place.index(bytes.len())] ^= 1 << bit;
+            prop_assert!(own.opened(KEY, &BASE64_URL_SAFE_NO_PAD.encode(bytes)).is_err());
+        }
+
+        #[test]
+        fn no_cursor_is_too_odd(text in "[A-Za-z0-9_-]{0,60}|.{0,40}", bytes in vec(any::<u8>(), 0..40)) {
+            let own = listing(1, "list_runs", "shop");
+            prop_assert!(own.opened(KEY, &text).is_err());
+            prop_assert!(own.opened(KEY, &BASE64_URL_SAFE_NO_PAD.encode(bytes)).is_err());
+        }
+    }
 }

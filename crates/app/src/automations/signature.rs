@@ -61,6 +61,8 @@ pub(super) fn written(key: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::{collection::vec, prelude::*, sample::Index};
+
     use super::*;
 
     /// Made with `openssl dgst -sha256 -mac HMAC` over the delivery's text and with the key below.
@@ -127,5 +129,53 @@ mod tests {
     #[test]
     fn a_secret_is_written_as_senders_expect() {
         assert_eq!(written(&key()), "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
+    }
+
+    /// A delivery's headers and body, signed.
+    fn signed(id: &str, timestamp: &str, body: &[u8], key: &[u8]) -> String {
+        let mut code = Hmac::<Sha256>::new_from_slice(key).unwrap();
+        code.update(&[format!("{id}.{timestamp}.").as_bytes(), body].concat());
+        format!("v1,{}", BASE64_STANDARD.encode(code.finalize().into_bytes()))
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_signed_is_believed_and_nothing_else(
+            id in "[A-Za-z0-9_-]{0,12}", timestamp in "[0-9]{0,12}", body in vec(any::<u8>(), 0..40), key in vec(any::<u8>(), 1..70),
+            place in any::<Index>(), bit in 0..8_u8
+        ) {
+            let signature = signed(&id, &timestamp, &body, &key);
+            let given = SignedDelivery { webhook: "", id: &id, timestamp: &timestamp, signature: &signature, body: &body };
+            prop_assert!(given.is_signed_with(&key).unwrap());
+            // One bit of what was signed, of the key or of the signature.
+            let mut other = [body.as_slice(), &[0]].concat();
+            let changed = place.index(other.len());
+            other[changed] ^= 1 << bit;
+            prop_assert!(!SignedDelivery { body: &other, ..given }.is_signed_with(&key).unwrap());
+            let mut other = key.clone();
+            other[place.index(key.len())] ^= 1 << bit;
+            prop_assert!(!given.is_signed_with(&other).unwrap());
+            let mut code = BASE64_STANDARD.decode(&signature[3..]).unwrap();
+            code[place.index(32)] ^= 1 << bit;
+            let other = format!("v1,{}", BASE64_STANDARD.encode(code));
+            prop_assert!(!SignedDelivery { signature: &other, ..given }.is_signed_with(&key).unwrap());
+        }
+
+        #[test]
+        fn no_header_is_too_odd(
+            id in ".{0,20}", timestamp in ".{0,20}", signature in "(v1a?,[A-Za-z0-9+/=]{0,50} ?){0,12}|.{0,60}"
+        ) {
+            let odd = SignedDelivery { webhook: "", id: &id, timestamp: &timestamp, signature: &signature, body: b"" };
+            prop_assert!(!odd.is_signed_with(&key()).unwrap());
+            prop_assert_eq!(odd.is_unambiguous(), !id.contains('.'));
+            let _asked = (odd.is_recent(Timestamp::from_micros(i64::MIN)), odd.is_recent(Timestamp::from_micros(i64::MAX)));
+        }
+
+        #[test]
+        fn a_time_is_recent_by_the_difference(now in 0..4_102_444_800_i64, apart in -400..400_i64) {
+            let sent = (now + apart).to_string();
+            let recent = SignedDelivery { timestamp: &sent, ..DELIVERY }.is_recent(Timestamp::from_micros(now * 1_000_000));
+            prop_assert_eq!(recent, apart.abs() <= TOLERANCE_S && now + apart >= 0, "{} at {}", sent, now);
+        }
     }
 }

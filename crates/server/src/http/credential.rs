@@ -90,6 +90,7 @@ fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
 #[cfg(test)]
 mod tests {
     use axum::http::{HeaderName, HeaderValue};
+    use proptest::{collection::vec, prelude::*};
 
     use super::*;
 
@@ -126,5 +127,51 @@ mod tests {
             assert_eq!(error.code(), pinhole_core::Code::Unauthenticated, "{wrong:?}");
         }
         assert!(!is_token(&"a".repeat(MAX_TOKEN_BYTES + 1)));
+    }
+
+    /// Cookies of others, of ours, and what is no cookie.
+    fn pair() -> impl Strategy<Value = (String, String)> {
+        let name = prop_oneof![Just(COOKIE.to_owned()), "[a-z_-]{1,8}", Just("__Host-pinhole-flow".to_owned())];
+        (name, "[A-Za-z0-9._~+/=-]{0,12}")
+    }
+
+    fn values(name: &HeaderName, lines: &[Vec<u8>]) -> HeaderMap {
+        lines.iter().map(|line| (name.clone(), HeaderValue::from_bytes(line).unwrap())).collect()
+    }
+
+    fn bytes() -> impl Strategy<Value = Vec<u8>> {
+        vec(prop_oneof![32_u8..127, 128..=255], 0..40)
+    }
+
+    proptest! {
+        #[test]
+        fn the_session_is_the_only_cookie_of_its_name(lines in vec(vec(pair(), 0..4), 0..3)) {
+            let written = |line: &Vec<(String, String)>| {
+                line.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ").into_bytes()
+            };
+            let headers = values(&header::COOKIE, &lines.iter().map(written).collect::<Vec<_>>());
+            let ours: Vec<_> = lines.iter().flatten().filter(|(name, _)| name == COOKIE).collect();
+            let expected = match ours.as_slice() {
+                [] => Some(None),
+                [(_, secret)] if !secret.is_empty() => Some(Some(Credential::Cookie(secret))),
+                _ => None,
+            };
+            prop_assert_eq!(Credential::of(&headers).ok(), expected);
+        }
+
+        #[test]
+        fn a_token_is_read_as_it_was_written(scheme in "[Bb][Ee]{2}rer", token in "[A-Za-z0-9._~+/=-]{1,512}") {
+            let headers = values(&header::AUTHORIZATION, &[format!("{scheme} {token}").into_bytes()]);
+            prop_assert_eq!(Credential::of(&headers).unwrap(), Some(Credential::Bearer(&token)));
+        }
+
+        #[test]
+        fn no_header_is_too_odd(authorization in vec(bytes(), 0..3), cookies in vec(bytes(), 0..3)) {
+            let mut headers = values(&header::AUTHORIZATION, &authorization);
+            headers.extend(values(&header::COOKIE, &cookies));
+            if let Ok(Some(Credential::Bearer(text) | Credential::Cookie(text))) = Credential::of(&headers) {
+                prop_assert!(is_token(text) && authorization.len() + cookies.len() > 0);
+            }
+        }
     }
 }

@@ -74,6 +74,8 @@ pub(crate) fn local_path(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::{collection::vec, prelude::*};
+
     use super::*;
 
     #[test]
@@ -115,5 +117,37 @@ mod tests {
             assert_eq!(local_path(bad), "/", "{bad}");
         }
         assert_eq!(local_path("/runs#//evil.example"), "/runs");
+    }
+
+    proptest! {
+        #[test]
+        fn a_form_is_read_as_it_was_written(pairs in vec(("[ab]|.{0,3}", ".{0,8}"), 0..6), name in "[ab]") {
+            let text = form_urlencoded::Serializer::new(String::new()).extend_pairs(&pairs).finish();
+            let given: Vec<_> = pairs.iter().filter(|(given, _)| *given == name).map(|(_, value)| value.clone()).collect();
+            let form = Form::of_body(text.as_bytes());
+            prop_assert_eq!(form.all(&name), given.clone());
+            let expected = match given.as_slice() {
+                [] => Some(None),
+                [one] => Some(Some(one.clone())),
+                _ => None,
+            };
+            prop_assert_eq!(form.optional(&name).ok(), expected);
+        }
+
+        #[test]
+        fn no_body_is_too_odd(bytes in vec(any::<u8>(), 0..60)) {
+            let _read = (Form::of_body(&bytes).optional("a"), Form::of_body(&bytes).all("b"));
+        }
+
+        #[test]
+        fn nobody_is_led_elsewhere(path in "[/\\\\.%2eEfF:@a?# -]{0,14}|.{0,20}") {
+            let path = local_path(&path);
+            prop_assert!(path.starts_with('/') && !path.starts_with("//") && !path.contains('\\'), "{}", path);
+            let here = Url::parse("https://here.example:8443/deep/er").unwrap();
+            let there = here.join(&path).unwrap();
+            prop_assert_eq!(there.origin(), here.origin(), "{}", path);
+            prop_assert!(!there.path().starts_with("//") && !there.path().starts_with("/api/"), "{}", path);
+            prop_assert_eq!(local_path(&path), path.clone(), "as good as it was");
+        }
     }
 }

@@ -106,6 +106,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use axum::http::{HeaderName, HeaderValue};
+    use proptest::{collection::vec, prelude::*};
 
     use super::*;
 
@@ -158,5 +159,41 @@ mod tests {
         }
         assert!(!from_this_site(&headers(&[host])));
         assert!(is_from_nowhere_else(&headers(&[host])));
+    }
+
+    fn value() -> impl Strategy<Value = Vec<u8>> {
+        let odd = vec(prop_oneof![32_u8..127, 128..=255], 0..30);
+        prop_oneof!["(https?://)?[a-z.:@/0-9\\[\\]-]{0,24}".prop_map(String::into_bytes), odd]
+    }
+
+    proptest! {
+        #[test]
+        fn no_header_is_too_odd_and_a_host_of_ours_is_named_whole(given in [value(), value(), value()]) {
+            let names = [header::HOST, header::ORIGIN, HeaderName::from_static(SITE)];
+            let given = given.map(|bytes| HeaderValue::from_bytes(&bytes).unwrap());
+            let headers: HeaderMap = names.into_iter().zip(given).collect();
+            let hosts = Hosts::new(None, &["inner:8080".into()]);
+            if hosts.accepts(&headers) {
+                let host = headers[header::HOST].to_str().unwrap();
+                let name = host.rsplit('@').next().unwrap();
+                let is_ours = |ours: &str| name == ours || name.strip_prefix(ours).is_some_and(|port| port.starts_with(':'));
+                prop_assert!(["localhost", "127.0.0.1", "[::1]", "inner:8080"].into_iter().any(is_ours), "{}", host);
+            }
+            // The browser's own word goes first.
+            prop_assert!(!from_this_site(&headers) || ["same-origin", "none"].contains(&headers[SITE].to_str().unwrap()));
+            let _asked = (is_navigation(&headers), is_from_nowhere_else(&headers));
+        }
+
+        #[test]
+        fn pages_come_from_the_host_that_they_name(port in 1..u16::MAX, other in 1..u16::MAX, name in "[a-z]{1,6}\\.example") {
+            let headers = |host: String, origin: String| -> HeaderMap {
+                let value = |text: String| HeaderValue::try_from(text).unwrap();
+                HeaderMap::from_iter([(header::HOST, value(host)), (header::ORIGIN, value(origin))])
+            };
+            let host = format!("{name}:{port}");
+            prop_assert!(from_this_site(&headers(host.clone(), format!("https://{name}:{port}"))));
+            prop_assert_eq!(from_this_site(&headers(host.clone(), format!("https://{name}:{other}"))), port == other);
+            prop_assert!(!from_this_site(&headers(host, format!("https://{name}.evil:{port}"))));
+        }
     }
 }

@@ -103,6 +103,11 @@ impl<'de> Visitor<'de> for Strictly {
 
 #[cfg(test)]
 mod tests {
+    use proptest::{
+        collection::{btree_map, vec},
+        prelude::*,
+    };
+
     use super::*;
 
     #[test]
@@ -126,5 +131,62 @@ mod tests {
         assert!(without_repeated_names(br#"{"a":{"a":1}}"#));
         assert!(without_repeated_names(b"{") && without_repeated_names(br#"{"a":"\ud800"}"#));
         assert!(!without_repeated_names(br#"{"params":{"arguments":{"a":1,"a":2}}}"#));
+    }
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            (-1.0e9..1.0e9).prop_map(Value::from),
+            ".{0,8}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(5, 40, 5, |inner| {
+            prop_oneof![vec(inner.clone(), 0..5).prop_map(Value::from), members(inner).prop_map(Value::Object)]
+        })
+    }
+
+    fn members(value: impl Strategy<Value = Value>) -> impl Strategy<Value = Map<String, Value>> {
+        btree_map(".{0,4}", value, 0..5).prop_map(|members| members.into_iter().collect())
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read(written in members(json())) {
+            let text = Value::Object(written.clone()).to_string();
+            prop_assert_eq!(object(text.as_bytes()).unwrap(), written);
+        }
+
+        #[test]
+        fn a_name_given_twice_is_seen_wherever_it_is(
+            name in ".{0,4}", [one, other] in [json(), json()], above in vec((any::<bool>(), json()), 0..6)
+        ) {
+            let name = Value::from(name).to_string();
+            let twice = format!("{{{name}:{one},\"between\":0,{name}:{other}}}");
+            let text = above.into_iter().fold(twice, |inner, (in_list, beside)| {
+                if in_list { format!("[{beside},{inner}]") } else { format!("{{\"a\":{beside},\"b\":{inner}}}") }
+            });
+            let text = format!("{{\"top\":{text}}}");
+            prop_assert!(object(text.as_bytes()).is_err(), "{}", text);
+            prop_assert!(!without_repeated_names(text.as_bytes()), "{}", text);
+        }
+
+        #[test]
+        fn nothing_is_read_that_others_read_otherwise(bytes in vec(any::<u8>(), 0..40), text in "[{}\\[\\]\",:0-9a\\\\ue.+-]{0,40}") {
+            for bytes in [bytes.as_slice(), text.as_bytes()] {
+                if let Ok(object) = object(bytes) {
+                    prop_assert_eq!(serde_json::from_slice::<Value>(bytes).unwrap(), Value::Object(object));
+                }
+            }
+        }
+
+        #[test]
+        fn depth_is_bounded(depth in 128..50_000_usize, in_list in any::<bool>(), is_closed in any::<bool>()) {
+            let (open, close) = if in_list { ("[", "]") } else { ("{\"a\":", "}") };
+            let end = if is_closed { close.repeat(depth) } else { String::new() };
+            let text = format!("{{\"top\":{}1{end}}}", open.repeat(depth));
+            prop_assert!(object(text.as_bytes()).is_err());
+        }
     }
 }

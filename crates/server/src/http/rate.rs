@@ -115,8 +115,9 @@ fn network(address: IpAddr) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderValue;
+    use axum::http::{HeaderName, HeaderValue};
     use pinhole_core::Code;
+    use proptest::{collection::vec, prelude::*};
 
     use super::*;
 
@@ -168,5 +169,22 @@ mod tests {
         assert_eq!(address(true), "198.51.100.7");
         let none = address_of(&settings(true), &extensions, &HeaderMap::new());
         assert_eq!(none.to_string(), "192.0.2.1");
+    }
+
+    proptest! {
+        #[test]
+        fn the_proxy_is_believed_in_its_last_word(claimed in vec("[0-9a-f.:, ]{0,20}", 0..3), seen in any::<IpAddr>()) {
+            let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
+            let mut extensions = Extensions::new();
+            extensions.insert(Peer(peer));
+            let lines = claimed.iter().map(|line| HeaderValue::try_from(line).unwrap());
+            let mut headers: HeaderMap = lines.map(|line| (HeaderName::from_static("x-forwarded-for"), line)).collect();
+            let mut settings = ServerSettings::default();
+            prop_assert_eq!(address_of(&settings, &extensions, &headers), peer, "there is no proxy");
+            settings.behind_proxy = true;
+            let _odd = address_of(&settings, &extensions, &headers);
+            headers.append("x-forwarded-for", HeaderValue::try_from(format!("198.51.100.7, {seen}")).unwrap());
+            prop_assert_eq!(address_of(&settings, &extensions, &headers), seen);
+        }
     }
 }

@@ -35,7 +35,11 @@ fn cookie(name: &str, value: &str, more: &str) -> Result<HeaderValue> {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::{HeaderMap, header};
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::http::credential::cookie_value;
 
     #[test]
     fn cookies_are_for_this_host_alone() {
@@ -44,5 +48,17 @@ mod tests {
         assert_eq!(clear_cookie().unwrap(), cleared);
         let begun = "__Host-pinhole-flow=s; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=600";
         assert_eq!(flow_cookie(Some("s")).unwrap(), begun);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_set_is_what_comes_back(secret in "[A-Za-z0-9._~+/=-]{1,100}") {
+            for (name, set) in [(COOKIE, session_cookie(&secret).unwrap()), (FLOW_COOKIE, flow_cookie(Some(&secret)).unwrap())] {
+                // A browser sends what comes before the attributes.
+                let sent = set.to_str().unwrap().split(';').next().unwrap().to_owned();
+                let headers = HeaderMap::from_iter([(header::COOKIE, HeaderValue::try_from(sent).unwrap())]);
+                prop_assert_eq!(cookie_value(&headers, name), Some(secret.as_str()));
+            }
+        }
     }
 }

@@ -111,6 +111,7 @@ pub(super) fn integer(text: &str) -> Option<Number> {
 #[cfg(test)]
 mod tests {
     use pinhole_contract::specs;
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -164,6 +165,17 @@ mod tests {
             for part in operation.spec.path.split('/').filter_map(|part| part.strip_prefix('{')) {
                 assert_ne!(members.0[part.trim_end_matches('}')], Form::Structure, "{}", operation.spec.name);
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_integer_has_one_form(text in "[-+]?[0-9]{0,21}|[0-9.eEx -]{0,6}", number in any::<i64>(), large in any::<u64>()) {
+            if let Some(number) = integer(&text) {
+                prop_assert_eq!(number.to_string(), text);
+            }
+            prop_assert_eq!(integer(&number.to_string()), Some(Number::from(number)));
+            prop_assert_eq!(integer(&large.to_string()), Some(Number::from(large)));
         }
     }
 }

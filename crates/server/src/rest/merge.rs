@@ -84,8 +84,11 @@ fn unquoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use axum::http::{HeaderName, HeaderValue};
     use pinhole_core::Code;
+    use proptest::{collection::vec, prelude::*};
     use serde_json::json;
 
     use super::*;
@@ -150,6 +153,62 @@ mod tests {
         for wrong in ["*", "\"1\", \"2\"", "W/\"1\"", "one", ""] {
             let headers = [("if-match", wrong)];
             assert_eq!(merged(&[], "", &headers, json!({})).unwrap_err().code(), Code::InvalidArguments, "{wrong}");
+        }
+    }
+
+    fn query_of(pairs: &[(String, String)]) -> String {
+        form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
+    }
+
+    proptest! {
+        #[test]
+        fn a_query_is_read_as_it_was_written(pairs in vec(("[a-c]{1,2}|.{0,3}", ".{0,8}"), 0..6)) {
+            let none = Members::of(&json!({}));
+            let mut merge = Merge::new(&none, Map::new());
+            let distinct: BTreeMap<_, _> = pairs.iter().cloned().collect();
+            let read = merge.query(&query_of(&pairs));
+            prop_assert_eq!(read.is_ok(), distinct.len() == pairs.len());
+            if read.is_ok() {
+                let expected: Map<_, _> = distinct.into_iter().map(|(name, text)| (name, text.into())).collect();
+                prop_assert_eq!(merge.into_object(), expected);
+            }
+        }
+
+        #[test]
+        fn no_place_overrides_another(place in 0..3_usize, other in 0..3_usize, text in "[0-9]{1,3}") {
+            // A path, a query and a body, of which two give the member.
+            let members = members();
+            let body = if other == 2 { Map::from_iter([("id".to_owned(), json!("other"))]) } else { Map::new() };
+            let mut merge = Merge::new(&members, body);
+            let mut give = |place: usize| match place {
+                0 => merge.text("id", &text),
+                1 => merge.query(&query_of(&[("id".into(), text.clone())])),
+                _ => Ok(()),
+            };
+            let first = if other == 2 { Ok(()) } else { give(other) };
+            prop_assert!(first.is_ok());
+            prop_assume!(place != 2);
+            prop_assert!(give(place).is_err());
+        }
+
+        #[test]
+        fn a_quoted_text_is_read_as_it_was_written(text in "[ -~]{0,20}") {
+            let quoted = format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+            prop_assert_eq!(unquoted(&quoted), text);
+        }
+
+        #[test]
+        fn no_header_or_query_is_too_odd(bytes in vec(prop_oneof![32_u8..127, 128..=255], 0..30), query in ".{0,30}") {
+            let members = members();
+            let value = HeaderValue::from_bytes(&bytes).unwrap();
+            let mut merge = Merge::new(&members, Map::new());
+            let _odd = merge.query(&query);
+            let names = [HeaderName::from_static(IDEMPOTENCY_KEY), header::IF_MATCH];
+            let headers: HeaderMap = names.into_iter().map(|name| (name, value.clone())).collect();
+            if merge.headers(&headers).is_ok() {
+                let object = merge.into_object();
+                prop_assert!(object["expected_version"].is_number() && object["idempotency_key"].is_string());
+            }
         }
     }
 }

@@ -30,15 +30,23 @@ pub(super) fn wanted(headers: &HeaderMap, tag: &str, size: u64) -> Wanted {
 /// Whether `If-Match` asks for other bytes than those whose strong entity tag is `tag`.
 pub(super) fn is_another(headers: &HeaderMap, tag: &str) -> bool {
     headers.contains_key(header::IF_MATCH)
-        && !tags(headers, &header::IF_MATCH).any(|given| given == "*" || given == tag)
+        && !names_any(headers, &header::IF_MATCH)
+        && !tags(headers, &header::IF_MATCH).any(|given| given == tag)
 }
 
 /// Whether `If-None-Match` names `tag`, compared weakly as the standard wants.
 pub(super) fn is_not_modified(headers: &HeaderMap, tag: &str) -> bool {
-    tags(headers, &header::IF_NONE_MATCH).any(|given| given == "*" || given.strip_prefix("W/").unwrap_or(given) == tag)
+    names_any(headers, &header::IF_NONE_MATCH)
+        || tags(headers, &header::IF_NONE_MATCH).any(|given| given.strip_prefix("W/").unwrap_or(given) == tag)
 }
 
-/// The members of a list of entity tags. None of ours holds a comma.
+/// Whether the header is a star. Within a list it is none: the tags of others may hold one, and commas too.
+fn names_any(headers: &HeaderMap, name: &HeaderName) -> bool {
+    headers.get_all(name).iter().any(|value| value.as_bytes().trim_ascii() == b"*")
+}
+
+/// The members of a list of entity tags. None of ours holds a comma; one of others is taken for several that are not
+/// ours, for no part of it has two quotes.
 fn tags<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
     let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).map(str::trim)
@@ -73,6 +81,7 @@ fn position(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use axum::http::HeaderValue;
+    use proptest::{collection::vec, option, prelude::*};
 
     use super::*;
 
@@ -142,5 +151,71 @@ mod tests {
         assert!(another("\"sha256-01\"") && another("W/\"sha256-00\"") && another(""));
         assert!(!another("\"sha256-00\"") && !another("\"x\", \"sha256-00\"") && !another("*"));
         assert!(!is_another(&HeaderMap::new(), TAG));
+    }
+
+    /// What a range of these ends means, said position by position.
+    fn naive(first: Option<u128>, last: Option<u128>, size: u64) -> Wanted {
+        let is_chosen = |position: u64| match (first, last) {
+            (Some(first), Some(last)) => (first..=last).contains(&position.into()),
+            (Some(first), None) => first <= position.into(),
+            (None, Some(count)) => u128::from(position) + count >= size.into(),
+            (None, None) => false,
+        };
+        let chosen: Vec<_> = (0..size).filter(|position| is_chosen(*position)).collect();
+        match (first, last, chosen.as_slice()) {
+            (None, None, _) => Wanted::All,
+            (Some(first), Some(last), _) if last < first => Wanted::All,
+            (_, _, []) => Wanted::Outside,
+            (_, _, [start, ..]) => Wanted::Part(*start..*start + chosen.len() as u64),
+        }
+    }
+
+    fn end() -> impl Strategy<Value = Option<u128>> {
+        option::of(prop_oneof![0..130_u128, Just(u64::MAX.into()), Just(u128::MAX)])
+    }
+
+    /// An entity tag, and whether it is weak.
+    fn tag() -> impl Strategy<Value = (bool, String)> {
+        (any::<bool>(), prop_oneof![Just(TAG.to_owned()), "\"[!#-~]{0,8}\"", Just("\"a, *, b\"".to_owned())])
+    }
+
+    /// Header lines with those tags, some in a line.
+    fn lines(name: &HeaderName, tags: &[(bool, String)], in_a_line: usize) -> HeaderMap {
+        let written = |(weak, tag): &(bool, String)| format!("{}{tag}", if *weak { "W/" } else { "" });
+        let lines = tags.chunks(in_a_line).map(|line| line.iter().map(written).collect::<Vec<_>>().join(" , "));
+        lines.map(|line| (name.clone(), HeaderValue::try_from(line).unwrap())).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_range_is_what_it_says_position_by_position(first in end(), last in end(), size in 0..120_u64) {
+            let written = |end: Option<u128>| end.map(|end| end.to_string()).unwrap_or_default();
+            let text = format!("bytes={}-{}", written(first), written(last));
+            prop_assert_eq!(parse(&text, size).unwrap_or(Wanted::All), naive(first, last, size), "{} of {}", text, size);
+        }
+
+        #[test]
+        fn no_part_is_empty_or_outside(text in "(bytes ?= ?)?[0-9 ,+=a-]{0,12}-?[0-9]{0,25}|[ -~]{0,30}", size in any::<u64>()) {
+            if let Some(Wanted::Part(part)) = parse(&text, size) {
+                prop_assert!(part.start < part.end && part.end <= size, "{} of {}: {:?}", text, size, part);
+            }
+        }
+
+        #[test]
+        fn lists_of_tags_are_read_tag_by_tag(tags in vec(tag(), 1..6), in_a_line in 1..4_usize) {
+            let headers = lines(&header::IF_NONE_MATCH, &tags, in_a_line);
+            prop_assert_eq!(is_not_modified(&headers, TAG), tags.iter().any(|(_, tag)| tag == TAG), "{:?}", headers);
+            let headers = lines(&header::IF_MATCH, &tags, in_a_line);
+            prop_assert_eq!(is_another(&headers, TAG), !tags.contains(&(false, TAG.to_owned())), "{:?}", headers);
+        }
+
+        #[test]
+        fn no_header_is_too_odd(bytes in vec(32_u8..=255, 0..40).prop_filter("no control", |b| !b.contains(&127))) {
+            let value = HeaderValue::from_bytes(&bytes).unwrap();
+            let names = [header::RANGE, header::IF_RANGE, header::IF_MATCH, header::IF_NONE_MATCH];
+            let headers: HeaderMap = names.into_iter().map(|name| (name, value.clone())).collect();
+            prop_assert_ne!(wanted(&headers, TAG, 100), Wanted::Outside, "If-Range does not hold");
+            prop_assert!(!is_not_modified(&headers, TAG) || bytes.trim_ascii() == b"*");
+        }
     }
 }
