@@ -15,3 +15,4 @@ mod rest;
 mod sign_in;
 mod story;
 mod try_pages;
+mod webhooks;

@@ -21,7 +21,8 @@ pub(crate) use schedules::{
 };
 pub(crate) use webhooks::{
     create as create_webhook, delete as delete_webhook, get as get_webhook, list as list_webhooks,
-    update as update_webhook,
+    reseal_some as reseal_some_webhooks, update as update_webhook,
 };
 
+pub use deliver::VerifiedDelivery;
 pub use signature::SignedDelivery;

@@ -19,7 +19,7 @@ pub(crate) use self::{
     document::{allowed_hosts, check_base_url},
     host_patterns::{approve as approve_host_patterns, check_override},
     read::{get, list},
-    secrets::{delete as delete_secret, list as list_secrets, put as put_secret},
+    secrets::{delete as delete_secret, list as list_secrets, put as put_secret, reseal_some as reseal_some_secrets},
     update::update,
 };
 

@@ -26,6 +26,7 @@ mod publications;
 mod readiness;
 mod registrar;
 mod remotes;
+mod reseal;
 mod runs;
 mod scenarios;
 mod secret;
@@ -51,7 +52,7 @@ use tokio::sync::watch;
 
 pub use admin::{Holder, NewToken};
 pub use artifacts::ArtifactContent;
-pub use automations::SignedDelivery;
+pub use automations::{SignedDelivery, VerifiedDelivery};
 pub use baselines::NewTicket;
 pub use capture::{Claim, Lease};
 pub use environments::OpenSecret;
@@ -59,6 +60,7 @@ pub use evidence::{ApprovalEvidence, CandidateEvidence, ItemEvidence, RunEvidenc
 pub use operations::{Entry, Reply, ReplyKind, operations};
 pub use publications::{PublicationLease, PublicationWork, Unpublished};
 pub use readiness::Readiness;
+pub use reseal::Resealed;
 pub use sessions::NewSession;
 pub use sign_in::{IdentityPolicy, NewFlow, NewLink, OpenFlow, ProvenIdentity, csrf_token, csrf_token_matches};
 pub use trial::TryRun;

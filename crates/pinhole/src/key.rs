@@ -1,6 +1,7 @@
 //! `pinhole key`: the keys of an installation, on the server's own machine.
 
 use clap::{Args, Subcommand};
+use pinhole_app::Resealed;
 use pinhole_core::Result;
 
 use crate::{
@@ -12,15 +13,14 @@ use crate::{
 /// Keep the keys of an installation.
 #[derive(Subcommand)]
 pub(crate) enum Key {
-    /// Make a new master key and seal every secret of environments under it. Interrupted, it goes on when it is run
-    /// again.
+    /// Make a new master key and seal every secret under it. Interrupted, it goes on when it is run again.
     RotateMaster(RotateMaster),
 }
 
-/// Make a new master key and seal every secret of environments under it.
+/// Make a new master key and seal every secret under it: those of environments and of webhooks.
 ///
-/// A server that runs meanwhile needs no restart. The earlier keys stay behind the new one in the file, because what is
-/// sealed besides the secrets of environments, such as those of webhooks, still opens with them alone.
+/// A server that runs meanwhile needs no restart. The earlier keys stay behind the new one in the file; nothing in the
+/// database needs them once this has ended, but a backup from before does.
 #[derive(Args)]
 pub(crate) struct RotateMaster {
     #[command(flatten)]
@@ -39,14 +39,15 @@ impl RotateMaster {
     async fn run(self) -> Result<Exit> {
         let installation = open(&self.location).await?;
         // Something left under an earlier key is a rotation that did not end: there is no need for a further key.
-        if installation.app.secrets_to_reseal().await? == 0 {
+        if !installation.app.has_secrets_to_reseal().await? {
             installation.master_keys.rotate()?;
         }
-        let sealed = installation.app.reseal_secrets().await?;
+        let Resealed { environment_secrets, webhooks } = installation.app.reseal_secrets().await?;
         say!("{}", installation.master_keys.present_id()?);
         eprintln!(
-            "{sealed} secrets of environments are sealed anew under this master key; those of webhooks still need the \
-             earlier keys: leave them in the file"
+            "{environment_secrets} secrets of environments and those of {webhooks} webhooks are sealed anew under this \
+             master key, which opens everything in the database: earlier keys, the later lines of the file, are needed \
+             for backups from before alone"
         );
         Ok(Exit::Success)
     }

@@ -1,13 +1,6 @@
-//! Signing keys and their files. The only module here that writes to a disk.
-//!
-//! A key file is PKCS#8 in PEM, mode 0600, and appears under its name complete or not at all.
+//! Signing keys and their files, which are PKCS#8 in PEM. The only module here that writes to a disk.
 
-use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Read as _, Write as _},
-    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
-    path::Path,
-};
+use std::path::Path;
 
 use ed25519_dalek::{
     Signer as _,
@@ -17,11 +10,9 @@ use ed25519_dalek::{
     },
 };
 use pinhole_core::{Error, Ids, Result, Signer};
+use pinhole_keyfile as keyfile;
 
 use crate::PublicKey;
-
-/// Greatest size of a key file in bytes; ours have some 200.
-const MAX_FILE_BYTES: u64 = 4096;
 
 /// An Ed25519 private key. It is wiped from memory when dropped and never shown by `Debug`.
 pub struct SigningKey {
@@ -60,8 +51,9 @@ impl SigningKey {
         match load(path)? {
             Some(key) => Ok(key),
             None => {
-                create(path, &Self::generate(|bytes| ids.fill(bytes))?, ids)?;
-                load(path)?.ok_or_else(|| at(path, "was removed while it was made"))
+                let new = || Self::generate(|bytes| ids.fill(bytes))?.to_pkcs8_pem();
+                keyfile::change(path, ids, |before| before.is_none().then(new).transpose())?;
+                load(path)?.ok_or_else(|| keyfile::refused(path, "was removed while it was made"))
             }
         }
     }
@@ -98,87 +90,26 @@ impl std::fmt::Debug for SigningKey {
 }
 
 fn load(path: &Path) -> Result<Option<SigningKey>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(at(path, "cannot be opened").with_source(error)),
-    };
-    // Of the open file, not of the name: what is checked is what is read.
-    let facts = file.metadata().map_err(|error| at(path, "cannot be examined").with_source(error))?;
-    let mode = facts.permissions().mode() & 0o7777;
-    if !facts.is_file() {
-        return Err(at(path, "is no regular file"));
-    }
-    if mode & 0o077 != 0 {
-        return Err(at(path, &format!("has mode {mode:04o}: others may use the key; make it 0600")));
-    }
-    let mut pem = Zeroizing::new(String::new());
-    file.take(MAX_FILE_BYTES + 1)
-        .read_to_string(&mut pem)
-        .map_err(|error| at(path, "cannot be read").with_source(error))?;
-    if pem.len() as u64 > MAX_FILE_BYTES {
-        return Err(at(path, "is too large for a key file"));
-    }
-    SigningKey::from_pkcs8_pem(&pem).map(Some).map_err(|error| at(path, error.message()))
-}
-
-/// Writes a file of another name and links it to `path`, which fails when somebody else was faster.
-fn create(path: &Path, key: &SigningKey, ids: &dyn Ids) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let draft = folder.join(format!(".key-{}", ids.uuid().simple()));
-    let pem = key.to_pkcs8_pem()?;
-    let written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).and_then(|mut file| {
-        file.write_all(pem.as_bytes())?;
-        file.sync_all()?;
-        match fs::hard_link(&draft, path) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-            _ => File::open(folder)?.sync_all(),
-        }
-    });
-    let removed = match fs::remove_file(&draft) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    };
-    written.and(removed).map_err(|error| at(path, "cannot be written").with_source(error))
-}
-
-fn at(path: &Path, reason: &str) -> Error {
-    Error::invalid("key_file", format!("{} {reason}", path.display()))
+    let Some(pem) = keyfile::read(path)? else { return Ok(None) };
+    SigningKey::from_pkcs8_pem(&pem).map(Some).map_err(|error| keyfile::refused(path, error.message()))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use pinhole_core::RandomIds;
 
     use super::*;
 
-    fn mode(path: &Path) -> u32 {
-        fs::metadata(path).unwrap().permissions().mode() & 0o7777
-    }
-
     #[test]
-    fn a_key_file_is_made_once_with_mode_0600_and_read_again() {
+    fn a_key_file_is_made_once_and_read_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("statement.pem");
         let made = SigningKey::load_or_create(&path, &RandomIds).unwrap();
-        assert_eq!(mode(&path), 0o600);
         let read = SigningKey::load_or_create(&path, &RandomIds).unwrap();
         assert_eq!(made.public_key(), read.public_key());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "a draft was left behind");
-    }
-
-    #[test]
-    fn a_file_that_others_may_use_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("statement.pem");
-        SigningKey::load_or_create(&path, &RandomIds).unwrap();
-        for loose in [0o640, 0o604, 0o620, 0o666] {
-            fs::set_permissions(&path, fs::Permissions::from_mode(loose)).unwrap();
-            let error = SigningKey::load_or_create(&path, &RandomIds).unwrap_err();
-            assert!(error.message().contains(&format!("{loose:04o}")), "{error}");
-        }
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
-        assert!(SigningKey::load_or_create(&path, &RandomIds).is_ok());
     }
 
     #[test]
@@ -198,12 +129,10 @@ mod tests {
     fn other_content_is_refused_and_not_repeated_in_the_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("statement.pem");
-        for content in ["hush-hush", &"x".repeat(10_000)] {
-            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path).unwrap();
-            file.write_all(content.as_bytes()).unwrap();
-            let error = SigningKey::load_or_create(&path, &RandomIds).unwrap_err();
-            assert!(!format!("{error:?}").contains("hush"), "{error:?}");
-        }
+        SigningKey::load_or_create(&path, &RandomIds).unwrap();
+        fs::write(&path, "hush-hush").unwrap();
+        let error = SigningKey::load_or_create(&path, &RandomIds).unwrap_err();
+        assert!(!format!("{error:?}").contains("hush"), "{error:?}");
     }
 
     #[test]

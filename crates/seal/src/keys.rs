@@ -7,11 +7,10 @@ use std::{
 };
 
 use pinhole_core::{Error, Ids, Result, Sealer};
+use pinhole_keyfile as keyfile;
+use zeroize::Zeroizing;
 
-use crate::{
-    file,
-    key::{Key, NONCE, Sealed},
-};
+use crate::key::{Key, NONCE, Sealed};
 
 /// The most keys that are known at once.
 const MAX_KEYS: usize = 16;
@@ -32,8 +31,9 @@ impl MasterKeys {
     /// # Errors
     /// `invalid_arguments` when others than its owner may read or write it, or it holds no keys.
     pub fn load_or_create(path: &Path, ids: Arc<dyn Ids>) -> Result<Self> {
-        if file::read(path)?.is_none() {
-            file::add(path, &*ids, true)?;
+        if keyfile::read(path)?.is_none() {
+            // Of two that start at once, the second finds the first one's key.
+            keyfile::change(path, &*ids, |before| before.is_none().then(|| with_new_key(&*ids, "")).transpose())?;
         }
         let keys = read(path)?;
         Ok(Self { keys: RwLock::new(keys), file: Some(path.to_owned()), ids })
@@ -62,7 +62,7 @@ impl MasterKeys {
             return Err(Error::too_large("master keys", MAX_KEYS as u64)
                 .with_message(format!("{} holds {MAX_KEYS} keys: remove the last ones", path.display())));
         }
-        file::add(path, &*self.ids, false)?;
+        keyfile::change(path, &*self.ids, |before| with_new_key(&*self.ids, before.unwrap_or_default()).map(Some))?;
         self.refresh()
     }
 
@@ -130,8 +130,15 @@ fn no_key() -> Error {
 }
 
 fn read(path: &Path) -> Result<Vec<Key>> {
-    let text = file::read(path)?.ok_or_else(|| file::at(path, "is missing"))?;
-    parse(&text).map_err(|error| file::at(path, error.message()))
+    let text = keyfile::read(path)?.ok_or_else(|| keyfile::refused(path, "is missing"))?;
+    parse(&text).map_err(|error| keyfile::refused(path, error.message()))
+}
+
+/// The text of a file with a new key before those of `earlier`: one to a line, the present one first.
+fn with_new_key(ids: &dyn Ids, earlier: &str) -> Result<Zeroizing<String>> {
+    let mut bytes = Zeroizing::new([0; 32]);
+    ids.fill(bytes.as_mut_slice())?;
+    Ok(Zeroizing::new(format!("{}\n{earlier}", *Key::written(&bytes))))
 }
 
 fn parse(text: &str) -> Result<Vec<Key>> {
@@ -172,14 +179,11 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_others_may_use_or_that_holds_no_key_is_refused() {
+    fn a_file_that_holds_no_key_or_that_others_may_use_is_refused() {
         let (_folder, path) = folder();
         load(&path).unwrap();
-        for loose in [0o640, 0o604, 0o620, 0o666] {
-            fs::set_permissions(&path, fs::Permissions::from_mode(loose)).unwrap();
-            let error = load(&path).unwrap_err();
-            assert!(error.message().contains(&format!("{loose:04o}")), "{error}");
-        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        assert!(load(&path).unwrap_err().message().contains("0640"));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         for wrong in ["", "phm_12", &"x".repeat(5000)] {
             fs::write(&path, wrong).unwrap();

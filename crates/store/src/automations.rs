@@ -240,6 +240,26 @@ impl Tx {
         .await
     }
 
+    /// At most `limit` webhooks with a secret whose sealed text does not begin with `prefix`, which holds no quotation
+    /// mark.
+    pub async fn webhooks_sealed_otherwise(&mut self, prefix: &str, limit: u32) -> Result<Vec<Automation>> {
+        // Without those that begin so, any that is left begins otherwise.
+        self.fetch_all(
+            "SELECT * FROM automations WHERE replace(secrets, '\"sealed\":\"' || $1, '') LIKE '%\"sealed\":\"%' \
+             ORDER BY id LIMIT $2",
+            &[text(prefix), int(limit)],
+            read,
+        )
+        .await
+    }
+
+    /// Stores the same secrets of a webhook sealed anew; its version stays.
+    pub async fn reseal_webhook(&mut self, id: AutomationId, secrets: &WebhookSecrets) -> Result<()> {
+        let sql = "UPDATE automations SET secrets = $2 WHERE id = $1";
+        self.execute(sql, &[text(id), json(secrets)?]).await?;
+        Ok(())
+    }
+
     /// Schedules that are due, the longest due first, at most 100.
     pub async fn due_schedules(&mut self) -> Result<Vec<Automation>> {
         let now = self.now();

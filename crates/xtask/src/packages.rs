@@ -10,7 +10,7 @@ use crate::{Outcome, step, workspace};
 pub(crate) const DEMO: &[Need] = &[Need("chromium-headless-shell", &[]), Need("fonts-dejavu-core", &[])];
 
 /// What the tests need besides: the databases with their shells, Git over its own transports, Node for the provider of
-/// identities, and HTML documentation as real pages.
+/// identities and the sender of webhooks, and HTML documentation as real pages.
 pub(crate) const TEST: &[Need] = &[
     Need("postgresql", &[]),
     Need("sqlite3", &[]),

@@ -5,9 +5,11 @@
 
 mod client;
 mod command;
+mod node;
 mod oidc;
 mod processes;
 mod project;
+mod sender;
 mod server;
 
 pub(crate) use client::{Answer, Client, Era};
@@ -15,4 +17,5 @@ pub(crate) use command::{Finished, pinhole};
 pub(crate) use oidc::OidcProvider;
 pub(crate) use processes::{children, command_line, descendants, environment, has_ended, namespace, status, uid};
 pub(crate) use project::Project;
+pub(crate) use sender::send_webhook;
 pub(crate) use server::{Server, Setup};

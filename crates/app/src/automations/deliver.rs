@@ -1,7 +1,7 @@
 //! Deliveries of webhooks: verified over the raw bytes before anything else is looked at, and each dealt with once.
 
 use pinhole_contract::DeliveredView;
-use pinhole_core::{AutomationId, DeliveryKey, Error, RequestId, Result, Timestamp, WebhookId};
+use pinhole_core::{AutomationId, DeliveryKey, Error, PrincipalId, RequestId, Result, Timestamp, WebhookId};
 use pinhole_store::{Automation, Delivery, Tx};
 
 use super::{
@@ -11,15 +11,29 @@ use super::{
 };
 use crate::{App, runs::Trigger, unit::Unit};
 
+/// A delivery that was signed with a secret of its webhook.
+#[derive(Debug)]
+pub struct VerifiedDelivery {
+    webhook: Automation,
+    key: DeliveryKey,
+}
+
+impl VerifiedDelivery {
+    /// With whose grants it starts a run.
+    pub fn principal(&self) -> PrincipalId {
+        self.webhook.runs_as
+    }
+}
+
 impl App {
-    /// Starts the run of a webhook for a delivery that is signed with its secret; one with an id that was dealt with
-    /// before answers what that one did.
+    /// Starts the run of a webhook for a verified delivery; one with an id that was dealt with before answers what that
+    /// one did.
     ///
     /// # Errors
-    /// `unauthenticated` for everything that is not verified, whatever is wrong with it; the code of the refusal when
-    /// no run may be started, with the reason in the webhook's ledger; `provider_unavailable` when a repeat may help.
-    pub async fn deliver(&self, signed: &SignedDelivery<'_>, request: RequestId) -> Result<DeliveredView> {
-        let (webhook, key) = &self.verified(signed).await?;
+    /// The code of the refusal when no run may be started, with the reason in the webhook's ledger;
+    /// `provider_unavailable` when a repeat may help.
+    pub async fn deliver(&self, verified: &VerifiedDelivery, request: RequestId) -> Result<DeliveredView> {
+        let VerifiedDelivery { webhook, key } = verified;
         // A look at the file system, before the transaction is open.
         let space = &self.blobs().free_space_percent();
         let actor = pinhole_core::Actor { request, ..actor_of(self, webhook) };
@@ -39,9 +53,12 @@ impl App {
         }
     }
 
-    /// The webhook and the delivery's key, once the signature holds. The work is the same for a webhook that is not
-    /// there.
-    async fn verified(&self, signed: &SignedDelivery<'_>) -> Result<(Automation, DeliveryKey)> {
+    /// Holds the signature of a delivery against the secrets of its webhook. The work is the same for a webhook that is
+    /// not there.
+    ///
+    /// # Errors
+    /// `unauthenticated`, whatever is wrong with the delivery.
+    pub async fn verify_delivery(&self, signed: &SignedDelivery<'_>) -> Result<VerifiedDelivery> {
         let id = signed.webhook.parse().unwrap_or_else(|_| WebhookId::from_uuid(uuid::Uuid::nil()));
         let mut tx: Tx = self.store().begin_read().await?;
         let (found, now) = (tx.automation(AutomationId::Webhook(id)).await?, tx.now());
@@ -52,7 +69,7 @@ impl App {
         }
         let key = signed.id.parse().ok().filter(|_| signed.is_unambiguous());
         match (found, key) {
-            (Some(webhook), Some(key)) if is_signed && signed.is_recent(now) => Ok((webhook, key)),
+            (Some(webhook), Some(key)) if is_signed && signed.is_recent(now) => Ok(VerifiedDelivery { webhook, key }),
             _ => Err(Error::unauthenticated().with_message(
                 "the delivery is not verified: check its address, the secret, the three headers and the sender's clock",
             )),

@@ -1,4 +1,4 @@
-//! Webhooks: make, change, read, list, delete. Their secrets are sealed, and shown once.
+//! Webhooks: make, change, read, list, delete, seal anew. Their secrets are sealed, and shown once.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::{
     kinds::{self, KindView, view_of},
     signature::written,
 };
-use crate::{App, unit::Unit};
+use crate::{App, reseal::sealed_anew, unit::Unit};
 
 /// How long a secret that was replaced is still taken.
 const GRACE: Duration = Duration::from_secs(24 * 3600);
@@ -88,6 +88,26 @@ fn rotated(unit: &Unit, before: &Automation, rotation: SecretRotation) -> Result
     let until = Some(unit.now().plus(GRACE));
     let previous = (rotation == SecretRotation::KeepPrevious).then_some(SealedSecret { until, ..replaced });
     Ok((secret, WebhookSecrets { current, previous }))
+}
+
+/// Seals the secrets of at most `limit` webhooks anew that are not sealed under the present master key, and answers how
+/// many webhooks these were. A secret that is no longer taken is dropped.
+pub(crate) async fn reseal_some(unit: &mut Unit, limit: u32) -> Result<u32> {
+    let app = unit.app().clone();
+    let (sealer, now) = (app.sealer()?, unit.now());
+    let mut count = 0;
+    for webhook in unit.webhooks_sealed_otherwise(&sealer.prefix()?, limit).await? {
+        let Some(WebhookSecrets { current, previous }) = webhook.secrets else { continue };
+        let anew = |secret: SealedSecret| {
+            let sealed = sealed_anew(sealer, &secret.sealed, &context(webhook.id, secret.number))?;
+            Ok::<_, Error>(SealedSecret { sealed, ..secret })
+        };
+        let taken = previous.filter(|secret| secret.until.is_some_and(|until| until > now));
+        let secrets = WebhookSecrets { current: anew(current)?, previous: taken.map(anew).transpose()? };
+        unit.reseal_webhook(webhook.id, &secrets).await?;
+        count += 1;
+    }
+    Ok(count)
 }
 
 /// What a sealed secret belongs to: it opens for nothing else.

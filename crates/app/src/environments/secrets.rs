@@ -1,4 +1,4 @@
-//! Secrets of environments: put, deleted, listed by name, opened for a worker, and sealed anew under another master key.
+//! Secrets of environments: put, deleted, listed by name, and opened for a worker.
 //!
 //! A value is sealed within the transaction that stores it and is in no audit row, event, error or answer.
 
@@ -12,12 +12,10 @@ use pinhole_store::{Environment, EnvironmentSecret};
 use serde_json::json;
 
 use super::{document_of, latest};
-use crate::{App, idempotency::expect_version, unit::Unit};
+use crate::{App, idempotency::expect_version, reseal::sealed_anew, unit::Unit};
 
 /// The most names of secrets that an environment ever has; a deleted one keeps its row.
 const MAX_NAMES: u32 = 200;
-/// How many rows one transaction seals anew.
-const RESEAL_ROWS: u32 = 100;
 
 /// A secret in the clear. `Debug` does not show it.
 pub struct OpenSecret {
@@ -112,50 +110,18 @@ impl App {
         let value = String::from_utf8(opened).map_err(|_| Error::internal("a secret that is no text"))?;
         Ok(Some(OpenSecret { version: found.version, value }))
     }
-
-    /// Seals every secret anew that is not sealed under the present master key, some in each transaction, and answers
-    /// how many there were. Interrupted, it goes on where it stopped when it is called again.
-    ///
-    /// # Errors
-    /// As [`App::open_environment_secret`].
-    pub async fn reseal_secrets(&self) -> Result<u64> {
-        let actor = self.system_actor();
-        let mut total = 0;
-        loop {
-            let count = self.write(&actor, "reseal_secrets", |unit, _| Box::pin(reseal_some(unit))).await?;
-            total += u64::from(count);
-            if count < RESEAL_ROWS {
-                return Ok(total);
-            }
-        }
-    }
-
-    /// How many secrets are not sealed under the present master key, counted up to 100.
-    ///
-    /// # Errors
-    /// Those of the database; `internal` in a process without a master key.
-    pub async fn secrets_to_reseal(&self) -> Result<usize> {
-        let prefix = self.sealer()?.prefix()?;
-        Ok(self.store().begin_read().await?.secrets_sealed_otherwise(&prefix, RESEAL_ROWS).await?.len())
-    }
 }
 
-async fn reseal_some(unit: &mut Unit) -> Result<u32> {
+/// Seals at most `limit` secrets anew that are not sealed under the present master key, and answers how many.
+pub(crate) async fn reseal_some(unit: &mut Unit, limit: u32) -> Result<u32> {
     let app = unit.app().clone();
     let sealer = app.sealer()?;
-    let found = unit.secrets_sealed_otherwise(&sealer.prefix()?, RESEAL_ROWS).await?;
     let mut count = 0;
-    for secret in found {
+    for secret in unit.secrets_sealed_otherwise(&sealer.prefix()?, limit).await? {
         let Some(sealed) = &secret.sealed else { continue };
-        let context = context(secret.environment_id, &secret.name, secret.version);
-        let sealed = sealer.seal(&sealer.open(sealed, &context)?, &context)?;
-        unit.reseal_environment_secret(secret.environment_id, &secret.name, &sealed).await?;
+        let anew = sealed_anew(sealer, sealed, &context(secret.environment_id, &secret.name, secret.version))?;
+        unit.reseal_environment_secret(secret.environment_id, &secret.name, &anew).await?;
         count += 1;
-    }
-    if count == 0 {
-        unit.unaudited();
-    } else {
-        unit.audit(None, None, json!({ "secrets": count })).await?;
     }
     Ok(count)
 }

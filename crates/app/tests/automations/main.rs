@@ -9,6 +9,7 @@ mod keeping;
 #[expect(dead_code, reason = "the tests of runs use the rest")]
 #[path = "../runs/rows.rs"]
 mod rows;
+mod sealing;
 #[expect(dead_code, reason = "the tests of baselines use the rest")]
 #[path = "../support/mod.rs"]
 mod support;

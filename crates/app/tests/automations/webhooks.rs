@@ -92,27 +92,27 @@ impl Hooks {
         self.call(&self.keepers.petra, "get_webhook", input).await.unwrap()
     }
 
-    /// The database's time.
     async fn now(&self) -> Timestamp {
-        self.app.store().begin_read().await.unwrap().now()
+        now(&self.app).await
     }
 
     async fn deliver(&self, letter: &Letter) -> Result<DeliveredView> {
-        let Letter { webhook, id, timestamp, signature, body } = letter;
-        let signed = SignedDelivery { webhook, id, timestamp, signature, body };
-        self.app.deliver(&signed, RequestId::from_uuid(uuid::Uuid::nil())).await
+        letter.deliver(&self.app).await
     }
 
-    /// A delivery of now, signed with the secret that a view shows.
     async fn letter(&self, shown: &Value, id: &str) -> Letter {
-        let at = self.now().await.as_micros() / 1_000_000;
-        Letter::new(shown, id, &at.to_string(), b"{\"type\":\"deployed\"}")
+        Letter::of_now(&self.app, shown, id).await
     }
+}
+
+/// The database's time.
+async fn now(app: &App) -> Timestamp {
+    app.store().begin_read().await.unwrap().now()
 }
 
 /// A delivery on its way.
 #[derive(Clone)]
-struct Letter {
+pub(crate) struct Letter {
     webhook: String,
     id: String,
     timestamp: String,
@@ -121,6 +121,19 @@ struct Letter {
 }
 
 impl Letter {
+    /// A delivery of now, signed with the secret that a view shows.
+    pub(crate) async fn of_now(app: &App, shown: &Value, id: &str) -> Self {
+        let at = now(app).await.as_micros() / 1_000_000;
+        Self::new(shown, id, &at.to_string(), b"{\"type\":\"deployed\"}")
+    }
+
+    pub(crate) async fn deliver(&self, app: &App) -> Result<DeliveredView> {
+        let Self { webhook, id, timestamp, signature, body } = self;
+        let signed = SignedDelivery { webhook, id, timestamp, signature, body };
+        let verified = app.verify_delivery(&signed).await?;
+        app.deliver(&verified, RequestId::from_uuid(uuid::Uuid::nil())).await
+    }
+
     fn new(shown: &Value, id: &str, timestamp: &str, body: &[u8]) -> Self {
         let secret = shown["secret"].as_str().unwrap().strip_prefix("whsec_").unwrap();
         let mut code = Hmac::<Sha256>::new_from_slice(&BASE64_STANDARD.decode(secret).unwrap()).unwrap();

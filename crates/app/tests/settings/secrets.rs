@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use pinhole_app::{App, Parts, Settings};
+use pinhole_app::{App, Parts, Resealed, Settings};
 use pinhole_blobs::Blobs;
 use pinhole_core::{EnvironmentId, Role, SecretName};
 use pinhole_jobs::WakeSender;
@@ -163,8 +163,10 @@ async fn secrets_are_sealed_anew_under_another_key(engine: Engine) {
         })
     };
     let both = with(&format!("{OTHER_KEY} {MASTER_KEY}"));
-    assert_eq!(both.reseal_secrets().await.unwrap(), 50);
-    assert_eq!(both.reseal_secrets().await.unwrap(), 0);
+    assert!(both.has_secrets_to_reseal().await.unwrap());
+    assert_eq!(both.reseal_secrets().await.unwrap(), Resealed { environment_secrets: 50, webhooks: 0 });
+    assert_eq!(both.reseal_secrets().await.unwrap(), Resealed::default());
+    assert!(!both.has_secrets_to_reseal().await.unwrap());
     let new = with(OTHER_KEY);
     assert_eq!(open(&new, &staging, "S7").await, Some((1, "S7".into())));
     // The old key alone opens none of them any more.

@@ -8,8 +8,9 @@ mod support;
 
 use std::time::Duration;
 
-use pinhole_core::{Code, Error, Ids as _, RandomIds, RequestId};
+use pinhole_core::{Actor, Code, Error, Ids as _, RandomIds, RequestId};
 use pinhole_testkit::Engine;
+use serde_json::json;
 use support::Bench;
 
 const PASSWORD: &str = "correct horse battery";
@@ -24,6 +25,10 @@ async fn bench(engine: Engine) -> Bench {
 
 async fn sign_in(bench: &Bench, name: &str, password: &str) -> Result<String, Error> {
     bench.app.sign_in_with_password(name, password, "test", None).await.map(|session| session.secret)
+}
+
+async fn actor_of(bench: &Bench, secret: &str) -> Actor {
+    bench.app.authenticate_session(secret, RequestId::from_uuid(RandomIds.uuid())).await.unwrap()
 }
 
 async fn goes_on(bench: &Bench, secret: &str) -> bool {
@@ -64,6 +69,69 @@ async fn the_right_password_clears_the_count() {
             sign_in(&bench, "Olga", "wrong").await.unwrap_err();
         }
         sign_in(&bench, "Olga", PASSWORD).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_attempts_at_once_no_more_are_made_than_of_one_after_the_other() {
+    for engine in Engine::ALL {
+        let bench = bench(engine).await;
+        let attempts = (0..30).map(|_| sign_in(&bench, "Olga", "wrong"));
+        let outcomes = futures::future::join_all(attempts).await;
+        let codes: Vec<_> = outcomes.into_iter().map(|outcome| outcome.unwrap_err().code()).collect();
+        // Some may find the database or the hash too busy: they try nothing either.
+        let made = codes.iter().filter(|code| **code == Code::Unauthenticated).count();
+        assert!((1..=10).contains(&made) && codes.contains(&Code::LimitExceeded), "{codes:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn attempts_to_prove_it_again_count_like_those_to_sign_in() {
+    for engine in Engine::ALL {
+        let bench = bench(engine).await;
+        let secret = sign_in(&bench, "Olga", PASSWORD).await.unwrap();
+        let session = actor_of(&bench, &secret).await;
+        let again = async |password| bench.app.reauthenticate_with_password(&session, password).await.map(drop);
+        let change = async |password| bench.app.change_password(&session, Some(password), "seventeen sparrows").await;
+        for _ in 0..3 {
+            assert_eq!(again("wrong").await.unwrap_err().code(), Code::Unauthenticated);
+            assert_eq!(change("wrong").await.err().unwrap().code(), Code::Unauthenticated);
+            assert_eq!(sign_in(&bench, "Olga", "wrong").await.unwrap_err().code(), Code::Unauthenticated);
+        }
+        assert_eq!(again("wrong").await.unwrap_err().code(), Code::Unauthenticated);
+        for refused in
+            [again(PASSWORD).await.err(), change(PASSWORD).await.err(), sign_in(&bench, "Olga", PASSWORD).await.err()]
+        {
+            assert_eq!(refused.map(|error| error.code()), Some(Code::LimitExceeded));
+        }
+        // Whoever is locked out has a link made, as the refusal says.
+        let link = bench.app.create_sign_in_link(&"Olga".parse().unwrap()).await.unwrap();
+        bench.app.use_sign_in_link(&link.secret, PASSWORD, "test", None).await.unwrap();
+        sign_in(&bench, "Olga", PASSWORD).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn proving_it_again_renews_the_secret_and_the_authority_but_not_the_end() {
+    let bench = bench(Engine::Sqlite).await;
+    let begun = bench.app.sign_in_with_password("Olga", PASSWORD, "test", None).await.unwrap();
+    let authority = async |secret: &str| {
+        let actor = actor_of(&bench, secret).await;
+        bench.call(&actor, "whoami", json!({})).await.unwrap()["human_authority_until"].clone()
+    };
+    let mut secrets = vec![begun.secret];
+    for _ in 0..2 {
+        bench.clock.advance(20 * MINUTE);
+        let latest = &secrets[secrets.len() - 1];
+        assert!(authority(latest).await.is_null());
+        let session = actor_of(&bench, latest).await;
+        let renewed = bench.app.reauthenticate_with_password(&session, PASSWORD).await.unwrap();
+        assert_eq!((renewed.id, renewed.expires_at), (begun.id, begun.expires_at));
+        assert!(authority(&renewed.secret).await.is_string());
+        for earlier in &secrets {
+            assert!(!goes_on(&bench, earlier).await);
+        }
+        secrets.push(renewed.secret);
     }
 }
 

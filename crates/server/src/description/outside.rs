@@ -91,7 +91,8 @@ fn hook() -> Route {
         ("403", "PermissionDenied"),
         ("404", "NotFound"),
         ("409", "Conflict"),
-        ("413", "LimitExceeded"),
+        ("413", "TooLarge"),
+        ("429", "LimitExceeded"),
         ("500", "Internal"),
         ("503", "ProviderUnavailable"),
     ] {

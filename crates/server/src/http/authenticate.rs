@@ -4,6 +4,8 @@
 //! this server ask, and a call that changes something has to show the session's synchroniser token as well, which other
 //! sites cannot read: in the header `X-CSRF-Token` on REST, in the field `csrf_token` of a form.
 
+use std::net::IpAddr;
+
 use axum::{
     extract::{Request, State},
     http::{HeaderMap, HeaderValue, header},
@@ -31,12 +33,13 @@ pub(crate) async fn require_bearer(
     mut request: Request,
     next: Next,
 ) -> Result<Response, Refused> {
+    let address = address_of(&context.settings, request.extensions(), request.headers());
     let actor = match Credential::of(request.headers()) {
         Ok(Some(Credential::Bearer(token))) => context.app.authenticate(token, id_of(&request)?).await,
-        Ok(Some(Credential::Cookie(_)) | None) => return Err(stranger(&context, &request, Error::unauthenticated())),
+        Ok(Some(Credential::Cookie(_)) | None) => return Err(stranger(&context, address, Error::unauthenticated())),
         Err(error) => Err(error),
     };
-    let actor = actor.map_err(|error| invalid_token(stranger(&context, &request, error)))?;
+    let actor = actor.map_err(|error| invalid_token(stranger(&context, address, error)))?;
     context.rates.principal(actor.principal)?;
     request.extensions_mut().insert(actor);
     Ok(next.run(request).await)
@@ -50,9 +53,10 @@ pub(crate) async fn require_bearer_or_cookie(
     next: Next,
 ) -> Result<Response, Refused> {
     let (is_safe, id) = (request.method().is_safe(), id_of(&request)?);
+    let address = address_of(&context.settings, request.extensions(), request.headers());
     let actor = caller(&context, request.headers(), is_safe, id).await;
-    let actor = actor.map_err(|error| invalid_token(stranger(&context, &request, error)))?;
-    let Some(actor) = actor else { return Err(stranger(&context, &request, Error::unauthenticated())) };
+    let actor = actor.map_err(|error| invalid_token(stranger(&context, address, error)))?;
+    let Some(actor) = actor else { return Err(stranger(&context, address, Error::unauthenticated())) };
     context.rates.principal(actor.principal)?;
     if let (false, Some(secret)) = (is_safe, session_secret(request.headers())) {
         require_csrf_token(secret, request.headers())?;
@@ -136,12 +140,11 @@ fn wrong_csrf_token() -> Error {
 }
 
 /// What a caller without a valid credential is told. Whoever is told often has to wait, so that nobody tries out tokens.
-fn stranger(context: &Context, request: &Request, error: Error) -> Refused {
+pub(crate) fn stranger(context: &Context, address: IpAddr, error: Error) -> Refused {
     if error.code() != Code::Unauthenticated {
         return error.into();
     }
-    let limited = context.rates.stranger(address_of(&context.settings, request.extensions(), request.headers()));
-    limited.err().unwrap_or(error).into()
+    context.rates.stranger(address).err().unwrap_or(error).into()
 }
 
 fn invalid_token(refused: Refused) -> Refused {

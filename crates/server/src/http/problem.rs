@@ -47,7 +47,7 @@ impl Refused {
     }
 
     /// Why.
-    pub(super) fn code(&self) -> Code {
+    pub(crate) fn code(&self) -> Code {
         self.error.code()
     }
 

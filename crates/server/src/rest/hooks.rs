@@ -11,7 +11,7 @@ use pinhole_app::SignedDelivery;
 use pinhole_contract::DeliveredView;
 use pinhole_core::{Code, Error, RequestId, Result};
 
-use crate::http::{Context, Refused};
+use crate::http::{Context, Refused, address_of, stranger};
 
 /// What `WWW-Authenticate` says to a sender that is not believed.
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Webhook-Signature realm=\"pinhole\"");
@@ -23,6 +23,7 @@ pub(super) async fn deliver(
     Path(webhook): Path<String>,
     request: Request,
 ) -> Result<Response, Refused> {
+    let address = address_of(&context.settings, request.extensions(), request.headers());
     let (parts, body) = request.into_parts();
     // Already read whole and measured on the way in.
     let body = axum::body::to_bytes(body, usize::MAX).await.map_err(Error::internal)?;
@@ -33,11 +34,14 @@ pub(super) async fn deliver(
         signature: one(&parts.headers, "webhook-signature"),
         body: &body,
     };
-    let delivered: DeliveredView = context.app.deliver(&signed, request_id).await.map_err(|error| {
-        let is_unverified = error.code() == Code::Unauthenticated;
-        let refused = Refused::from(error);
-        if is_unverified { refused.with_header(header::WWW_AUTHENTICATE, CHALLENGE) } else { refused }
+    let verified = context.app.verify_delivery(&signed).await.map_err(|error| {
+        // As for every other door: whoever is refused often has to wait, so that nobody tries out secrets.
+        let refused = stranger(&context, address, error);
+        let challenge = refused.code() == Code::Unauthenticated;
+        if challenge { refused.with_header(header::WWW_AUTHENTICATE, CHALLENGE) } else { refused }
     })?;
+    context.rates.principal(verified.principal())?;
+    let delivered: DeliveredView = context.app.deliver(&verified, request_id).await?;
     let status = if delivered.replayed { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, Json(delivered)).into_response())
 }

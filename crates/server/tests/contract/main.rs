@@ -20,6 +20,7 @@ mod repeats;
 #[expect(dead_code, reason = "the application's own tests use the rest")]
 #[path = "../../../app/tests/runs/rows.rs"]
 mod rows;
+mod sessions;
 mod statements;
 #[expect(dead_code, reason = "the application's own tests use the rest")]
 #[path = "../../../app/tests/support/mod.rs"]

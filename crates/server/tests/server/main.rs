@@ -7,6 +7,7 @@ mod csrf;
 mod decisions;
 mod doors;
 mod download;
+mod hooks;
 mod hostile;
 mod mcp;
 mod pages;

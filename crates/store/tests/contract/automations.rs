@@ -16,6 +16,7 @@ use crate::{
 
 on_both_engines! {
     an_automation_changes_by_version
+    webhooks_that_are_sealed_otherwise_are_found_and_sealed_anew
     automations_are_listed_by_kind_and_place
     a_schedule_is_due_until_it_is_moved_on
     a_delivery_happens_once
@@ -85,6 +86,39 @@ async fn an_automation_changes_by_version(engine: Engine) {
     assert_same(tx.automation(made.id).await.unwrap(), Some(changed));
     assert_same(tx.automation(hook.id).await.unwrap(), Some(hook));
     assert!(tx.automation(AutomationId::CiDispatch(id!(fixture, CiDispatchId))).await.unwrap().is_none());
+}
+
+async fn webhooks_that_are_sealed_otherwise_are_found_and_sealed_anew(engine: Engine) {
+    let fixture = Fixture::new(engine).await;
+    let ground = fixture.ground().await;
+    let secret = |number, sealed: &str, until| SealedSecret { number, sealed: sealed.to_owned(), until };
+    let secrets = |current: &str, previous: Option<&str>| WebhookSecrets {
+        current: secret(2, current, None),
+        previous: previous.map(|sealed| secret(1, sealed, Some(at(9)))),
+    };
+    let mut hooks = Vec::new();
+    let mut tx = fixture.write().await;
+    for secrets in [
+        Some(secrets("v1.old.x", None)),
+        Some(secrets("v1.new.x", None)),
+        Some(secrets("v1.new.x", Some("v1.old.x"))),
+        Some(secrets("v1.older.x", Some("v1.new.x"))),
+        Some(secrets("v1.new.x", Some("v1.new.y"))),
+        None,
+    ] {
+        let hook = Automation { secrets, ..webhook(&fixture, &ground) };
+        tx.insert_automation(&hook).await.unwrap();
+        hooks.push(hook);
+    }
+    let ids = |found: Vec<Automation>| found.iter().map(|found| found.id).collect::<Vec<_>>();
+    let otherwise = [hooks[0].id, hooks[2].id, hooks[3].id];
+    assert_eq!(ids(tx.webhooks_sealed_otherwise("v1.new.", 10).await.unwrap()), otherwise);
+    assert_eq!(ids(tx.webhooks_sealed_otherwise("v1.new.", 1).await.unwrap()), otherwise[..1]);
+    let anew = secrets("v1.new.z", Some("v1.new.z"));
+    tx.reseal_webhook(hooks[2].id, &anew).await.unwrap();
+    assert_eq!(ids(tx.webhooks_sealed_otherwise("v1.new.", 10).await.unwrap()), [hooks[0].id, hooks[3].id]);
+    let expected = Automation { secrets: Some(anew), ..hooks[2].clone() };
+    assert_same(tx.automation(hooks[2].id).await.unwrap(), Some(expected));
 }
 
 async fn automations_are_listed_by_kind_and_place(engine: Engine) {

@@ -1,6 +1,7 @@
 //! Opening and closing, what a transaction sees and leaves behind, and which failures a second run may not meet.
 
 use std::{
+    collections::BTreeSet,
     future::{Future as _, poll_fn},
     pin::Pin,
     sync::Arc,
@@ -336,4 +337,15 @@ async fn who_goes_away_while_a_transaction_begins_leaves_none_behind(engine: Eng
         fixture.execute(&format!("DELETE FROM principals WHERE name = '{name}'")).await;
         assert_eq!(fixture.texts("SELECT name FROM principals").await, [""; 0], "step {step}");
     }
+}
+
+#[tokio::test]
+async fn a_connection_that_was_given_back_is_used_again() {
+    let fixture = Fixture::new(Engine::Postgres).await;
+    let mut servers = BTreeSet::new();
+    for _ in 0..20 {
+        drop(fixture.write().await);
+        servers.extend(fixture.texts("SELECT pg_backend_pid()::text").await);
+    }
+    assert!(servers.len() < 10, "{servers:?}");
 }

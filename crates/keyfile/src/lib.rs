@@ -1,0 +1,161 @@
+//! Files that hold private keys as text: mode 0600, read within a bound, made and changed complete or not at all.
+//!
+//! What a key looks like is its owner's to know. Nothing here repeats a file's content in an error.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read as _, Write as _},
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
+    path::Path,
+};
+
+use pinhole_core::{Error, Ids, Result};
+use zeroize::Zeroizing;
+
+/// Greatest size of a key file in bytes; ours have some hundreds.
+const MAX_BYTES: u64 = 4096;
+
+/// The text of the key file at `path`, in memory that is wiped when dropped; `None` when there is no file.
+///
+/// # Errors
+/// `invalid_arguments` when it is no regular file of at most 4096 bytes, when others than its owner may use it, or when
+/// it cannot be read.
+pub fn read(path: &Path) -> Result<Option<Zeroizing<String>>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(refused(path, "cannot be opened").with_source(error)),
+    };
+    // Of the open file, not of the name: what is checked is what is read.
+    let facts = file.metadata().map_err(|error| refused(path, "cannot be examined").with_source(error))?;
+    let mode = facts.permissions().mode() & 0o7777;
+    if !facts.is_file() {
+        return Err(refused(path, "is no regular file"));
+    }
+    if mode & 0o077 != 0 {
+        return Err(refused(path, &format!("has mode {mode:04o}: others may use the key; run chmod 600 on it")));
+    }
+    let mut text = Zeroizing::new(String::new());
+    file.take(MAX_BYTES + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| refused(path, "cannot be read").with_source(error))?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(refused(path, "is too large for a key file"));
+    }
+    Ok(Some(text))
+}
+
+/// Gives the key file at `path` the text that `after` makes of the one before, which is `None` when there is no file;
+/// when it makes `None`, nothing changes. Of several that change files of one folder at once, each sees what the one
+/// before it wrote.
+///
+/// # Errors
+/// Those of [`read`] and of `after`; `invalid_arguments` when the file cannot be written.
+pub fn change(
+    path: &Path,
+    ids: &dyn Ids,
+    after: impl FnOnce(Option<&str>) -> Result<Option<Zeroizing<String>>>,
+) -> Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let unwritten = |error: io::Error| refused(path, "cannot be written").with_source(error);
+    // Held until the file is in its place.
+    let lock = File::open(folder).map_err(unwritten)?;
+    lock.lock().map_err(unwritten)?;
+    let before = read(path)?;
+    let Some(text) = after(before.as_ref().map(|text| text.as_str()))? else { return Ok(()) };
+    let draft = folder.join(format!(".key-{}", ids.uuid().simple()));
+    let written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&draft, path)?;
+        lock.sync_all()
+    });
+    if written.is_err() {
+        // Nothing can be done about a draft that stays: it has the mode of the file itself.
+        let _ = fs::remove_file(&draft);
+    }
+    written.map_err(unwritten)
+}
+
+/// Why the key file at `path` is not used.
+#[must_use]
+pub fn refused(path: &Path, reason: &str) -> Error {
+    Error::invalid("key_file", format!("{} {reason}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{path::PathBuf, thread};
+
+    use pinhole_core::RandomIds;
+
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.key");
+        (folder, path)
+    }
+
+    /// Adds a letter.
+    fn add(path: &Path, letter: char) -> Result<()> {
+        change(path, &RandomIds, |before| Ok(Some(format!("{letter}{}", before.unwrap_or_default()).into())))
+    }
+
+    #[test]
+    fn a_file_is_made_and_changed_for_its_owner_alone() {
+        let (folder, path) = folder();
+        assert!(read(&path).unwrap().is_none());
+        for (letter, text) in [('a', "a"), ('b', "ba")] {
+            add(&path, letter).unwrap();
+            assert_eq!(**read(&path).unwrap().unwrap(), *text);
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
+        }
+        change(&path, &RandomIds, |before| Ok(before.is_none().then(|| "c".to_owned().into()))).unwrap();
+        assert_eq!(**read(&path).unwrap().unwrap(), *"ba", "what makes nothing changes nothing");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "a draft was left behind");
+    }
+
+    #[test]
+    fn a_file_that_others_may_use_is_refused_and_stays() {
+        let (_folder, path) = folder();
+        add(&path, 'a').unwrap();
+        for loose in [0o640, 0o604, 0o620, 0o666] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(loose)).unwrap();
+            for error in [read(&path).unwrap_err(), add(&path, 'b').unwrap_err()] {
+                assert!(error.message().contains(&format!("{loose:04o}")), "{error}");
+            }
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
+        assert_eq!(**read(&path).unwrap().unwrap(), *"a");
+    }
+
+    #[test]
+    fn what_is_no_small_text_file_is_refused_and_not_repeated() {
+        let (folder, path) = folder();
+        add(&path, 'a').unwrap();
+        for content in ["hush".repeat(1025).into_bytes(), b"hush\xff".to_vec()] {
+            fs::write(&path, content).unwrap();
+            let error = read(&path).unwrap_err();
+            assert!(!format!("{error:?}").contains("hush"), "{error:?}");
+        }
+        assert!(read(folder.path()).is_err());
+        assert!(add(&folder.path().join("none/a.key"), 'a').is_err());
+    }
+
+    #[test]
+    fn of_changes_at_once_none_is_lost() {
+        let (folder, path) = folder();
+        thread::scope(|scope| {
+            for letter in 'a'..'i' {
+                let path = &path;
+                scope.spawn(move || add(path, letter).unwrap());
+            }
+        });
+        let text = read(&path).unwrap().unwrap();
+        let mut letters: Vec<char> = text.chars().collect();
+        letters.sort_unstable();
+        assert_eq!(letters, ('a'..'i').collect::<Vec<_>>());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
