@@ -183,8 +183,7 @@ impl Unit {
             return Ok(());
         }
         self.check_credential().await?;
-        let principal = self.actor().principal;
-        let grants = self.grants_in(principal, place.project).await?;
+        let grants = self.own_grants(place.project).await?;
         let shows = |wanted: Option<EnvironmentId>| {
             grants
                 .iter()
@@ -222,8 +221,7 @@ impl Unit {
         if matches!(self.actor().authority, Authority::System) {
             return Ok(None);
         }
-        let principal = self.actor().principal;
-        let mut grants = self.grants_in(principal, project).await?;
+        let mut grants = self.own_grants(project).await?;
         grants.retain(|grant| grant.role.allows(permission));
         if grants.is_empty() || !self.actor().scope_allows(permission) {
             return Err(Error::permission_denied(permission.as_str()));
@@ -248,6 +246,9 @@ impl Unit {
     /// A credential that ended since the call was authenticated opens nothing. Whoever is disabled has lost all of
     /// theirs.
     pub(crate) async fn check_credential(&mut self) -> Result<()> {
+        if self.authority_read().credential_valid {
+            return Ok(());
+        }
         let now = self.now();
         let valid = match self.actor().authority {
             Authority::System => true,
@@ -262,7 +263,21 @@ impl Unit {
                 self.session_by_secret(secret).await?.is_some_and(|session| session_goes_on(&session, now))
             }
         };
+        self.authority_read().credential_valid = valid;
         if valid { Ok(()) } else { Err(Error::unauthenticated()) }
+    }
+
+    /// The actor's grants in a project.
+    pub(crate) async fn own_grants(&mut self, project: ProjectId) -> Result<Vec<Grant>> {
+        if let Some((of, grants)) = &self.authority_read().grants
+            && *of == project
+        {
+            return Ok(grants.clone());
+        }
+        let principal = self.actor().principal;
+        let grants = self.grants_in(principal, project).await?;
+        self.authority_read().grants = Some((project, grants.clone()));
+        Ok(grants)
     }
 
     /// Lets a user in a browser session through: what a token may never do, whatever its scope.

@@ -47,7 +47,7 @@ async fn authorise_authorship(unit: &mut Unit, project: ProjectId, candidates: &
     if candidates.iter().all(|candidate| candidate.author == actor) {
         return Ok(());
     }
-    let grants = unit.grants_in(actor, project).await?;
+    let grants = unit.own_grants(project).await?;
     let owns = |candidate: &Candidate| {
         grants.iter().any(|grant| {
             grant.role == Role::Owner && grant.environment_id.is_none_or(|id| id == candidate.environment_id)

@@ -1,14 +1,14 @@
 //! One unit of work: a transaction with the actor and the operation that it serves.
 //!
-//! A closure given to [`App::write`] may run again, so it has no effect outside its
-//! transaction. What it enqueued is woken after the commit.
+//! A closure given to [`App::write`] may run again, so it has no effect outside its transaction. What it enqueued is
+//! woken after the commit.
 
 use std::{future::Future, ops, pin::Pin, time::Duration};
 
 use pinhole_core::{Actor, AuditId, Error, EventId, ProjectId, Result};
 use pinhole_jobs::Job;
 use pinhole_receipt::{Predicate, sign};
-use pinhole_store::{AuditRow, EventRow, Tx};
+use pinhole_store::{AuditRow, EventRow, Grant, Tx};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -32,6 +32,16 @@ pub struct Unit {
     operation: &'static str,
     audited: bool,
     enqueued: bool,
+    authority: AuthorityRead,
+}
+
+/// What was read already of the credential and the grants that the actor's authority rests on.
+#[derive(Default)]
+pub(crate) struct AuthorityRead {
+    /// Whether the credential was found valid.
+    pub(crate) credential_valid: bool,
+    /// The actor's grants in the project that was asked for last.
+    pub(crate) grants: Option<(ProjectId, Vec<Grant>)>,
 }
 
 impl ops::Deref for Unit {
@@ -105,7 +115,15 @@ impl App {
 impl Unit {
     fn new(tx: Tx, app: &App, actor: &Actor, operation: &'static str) -> Self {
         let actor = actor.clone();
-        Self { tx, app: app.clone(), actor, operation, audited: false, enqueued: false }
+        Self {
+            tx,
+            app: app.clone(),
+            actor,
+            operation,
+            audited: false,
+            enqueued: false,
+            authority: AuthorityRead::default(),
+        }
     }
 
     /// Who this is done for.
@@ -120,6 +138,11 @@ impl Unit {
 
     pub(crate) fn app(&self) -> &App {
         &self.app
+    }
+
+    /// What authority rests on, read once: the transaction sees one state of it, whatever it asks how often.
+    pub(crate) fn authority_read(&mut self) -> &mut AuthorityRead {
+        &mut self.authority
     }
 
     /// A fresh UUID for an id.

@@ -212,9 +212,9 @@ async fn resolve(
     needs: &[Permission],
 ) -> Result<Resolved> {
     let project = unit.authorised_project(&command.project, Permission::Read).await?;
-    let mut environment = unit.authorised_environment(project.id, &command.environment, Permission::Read).await?;
+    let environment = unit.authorised_environment(project.id, &command.environment, Permission::Read).await?;
     for permission in needs {
-        environment = unit.authorised_environment(project.id, &command.environment, *permission).await?;
+        unit.authorise(project.id, Some(environment.id), *permission).await?;
     }
     let scenario = unit.scenario_by_slug(project.id, &command.scenario).await?.ok_or_else(Error::not_found)?;
     let digest = match &command.revision {

@@ -31,7 +31,6 @@ pub(crate) async fn visible_environments(unit: &mut Unit, project: ProjectId) ->
     if matches!(unit.actor().authority, Authority::System) {
         return Ok(None);
     }
-    let principal = unit.actor().principal;
-    let grants = unit.grants_in(principal, project).await?;
+    let grants = unit.own_grants(project).await?;
     Ok(grants.iter().map(|grant| grant.environment_id).collect())
 }
