@@ -151,7 +151,8 @@ mod tests {
         fn a_changed_cursor_is_refused(position in ".{0,40}", place in any::<Index>(), bit in 0..8_u8) {
             let own = listing(1, "list_runs", "shop");
             let mut bytes = BASE64_URL_SAFE_NO_PAD.decode(own.sealed(KEY, &position).unwrap()).unwrap();
-            bytes[place.index(bytes.len())] ^= 1 << bit;
+            let changed = place.index(bytes.len());
+            bytes[changed] ^= 1 << bit;
             prop_assert!(own.opened(KEY, &BASE64_URL_SAFE_NO_PAD.encode(bytes)).is_err());
         }
 

@@ -140,7 +140,7 @@ mod tests {
     }
 
     fn bytes() -> impl Strategy<Value = Vec<u8>> {
-        vec(prop_oneof![32_u8..127, 128..=255], 0..40)
+        vec(prop_oneof![32_u8..127, 128_u8..=255], 0..40)
     }
 
     proptest! {

@@ -86,7 +86,7 @@ struct Sent {
 }
 
 fn visible() -> impl Strategy<Value = Vec<u8>> {
-    vec(prop_oneof![32_u8..127, 128..=255], 0..24)
+    vec(prop_oneof![32_u8..127, 128_u8..=255], 0..24)
 }
 
 fn header() -> impl Strategy<Value = (&'static str, Vec<u8>)> {
