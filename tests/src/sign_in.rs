@@ -94,6 +94,7 @@ async fn a_person_signs_in_at_a_real_provider() {
     // The name is published, so that no e-mail becomes one.
     assert_eq!((&me["name"], &me["class"], &me["admin"]), (&json!("alice"), &json!("user"), &json!(false)), "{me}");
     assert_eq!(me["groups"][0]["name"], "Reviewers", "{me}");
+    assert!(me["human_authority_until"].is_string(), "the provider says that the proof is fresh: {me}");
 
     // The same answer again, even with the cookie of the sign-in: code and state count once.
     let mut replaying = Browser { cookies: before };
@@ -195,7 +196,7 @@ async fn forged(base: &Url, mut wishes: Value, iss: Option<&str>, browser: Optio
     let authorize = Url::parse(begun.header("location")).unwrap();
     let query: BTreeMap<_, _> = authorize.query_pairs().into_owned().collect();
     assert_eq!(query["code_challenge_method"], "S256");
-    assert_eq!(query.get("max_age").map(String::as_str), again.then_some("0"));
+    assert_eq!(query["max_age"], if again { "0" } else { "43200" });
     let given = wishes.as_object_mut().unwrap();
     given.entry("nonce").or_insert_with(|| query["nonce"].clone().into());
     let mut callback = base.join("/api/v1/session/oidc/callback").unwrap();
@@ -224,6 +225,7 @@ async fn proving_again_needs_a_fresh_proof_by_the_same_person() {
     callback.query_pairs_mut().append_pair("code", &code).append_pair("state", &query["state"]);
     callback.query_pairs_mut().append_pair("iss", forger.issuer());
     assert_eq!(browser.get(&callback).await.status, 303);
+    assert_eq!(browser.me(&base).await.expect(200)["human_authority_until"], json!(null));
     let old = browser.cookies.clone();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     for (wishes, status) in [
@@ -236,6 +238,7 @@ async fn proving_again_needs_a_fresh_proof_by_the_same_person() {
         let (found, text) = forged(&base, wishes, issuer, Some(&mut browser)).await;
         assert_eq!(found, status, "{told}: {text}");
     }
+    assert!(browser.me(&base).await.expect(200)["human_authority_until"].is_string());
     // The proof gave the session another secret.
     assert_eq!(browser.me(&base).await.status, 200);
     assert_eq!(Browser { cookies: old }.me(&base).await.status, 401);
@@ -250,10 +253,17 @@ async fn proving_again_needs_a_fresh_proof_by_the_same_person() {
 
 #[tokio::test]
 async fn the_first_administrator_gets_a_link_in_a_file() {
-    let server = Server::start(Setup { capture_processes: 0, ..Setup::default() }).await;
+    let mut server = Server::start(Setup { capture_processes: 0, ..Setup::default() }).await;
     let file = server.data_dir().join("first-admin-sign-in");
+    // A start that ended between the administrator and the file, or a link that nobody used in time.
+    server.kill();
+    fs::remove_file(&file).unwrap();
+    server.run().await;
     let link = fs::read_to_string(&file).unwrap().trim().to_owned();
-    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    for private in ["first-admin-sign-in", "pinhole.db", "pinhole.db-wal", "pinhole.db-shm"] {
+        let facts = fs::metadata(server.data_dir().join(private)).unwrap();
+        assert_eq!(facts.permissions().mode() & 0o777, 0o600, "{private}");
+    }
     assert!(server.log_text().contains(file.to_str().unwrap()));
     let secret = link.rsplit('/').next().unwrap();
     assert!(!server.log_text().contains(secret));

@@ -14,8 +14,8 @@ pub(crate) async fn list(app: &App, actor: &Actor, command: ListAudit) -> Result
             let filter = AuditFilter {
                 project_id: authorised(unit, command).await?,
                 principal_id: command.principal_id,
-                operation: command.operation.clone(),
-                object_id: command.object.clone(),
+                operation: command.operation.as_ref().map(ToString::to_string),
+                object_id: command.object.as_ref().map(ToString::to_string),
                 from: command.from,
                 to: command.to,
             };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use pinhole_contract::{CreateGroup, GetGroup, GroupList, GroupSummary, GroupView, ListGroups, PutGroupMembers};
-use pinhole_core::{Actor, Error, GroupId, PrincipalId, Result};
+use pinhole_core::{Actor, Error, GroupId, Name, PrincipalId, Result};
 use pinhole_store::Group;
 use serde_json::json;
 
@@ -25,15 +25,20 @@ pub(crate) async fn create(app: &App, actor: &Actor, command: CreateGroup) -> Re
                     return Ok(GroupView { replayed: true, ..group_view(unit, id.parse()?).await? });
                 }
             };
-            let name = command.name.clone();
-            let group = Group { id: GroupId::from_uuid(unit.uuid()), name, version: 1, created_at: unit.now() };
-            unit.insert_group(&group).await?;
+            let group = insert(unit, &command.name).await?;
             unit.remember(call, group.id).await?;
-            unit.audit(None, Some(group.id.to_string()), json!({ "name": group.name })).await?;
             group_view(unit, group.id).await
         })
     })
     .await
+}
+
+/// Adds a group with its audit row; `conflict` when the name is taken.
+pub(crate) async fn insert(unit: &mut Unit, name: &Name) -> Result<Group> {
+    let group = Group { id: GroupId::from_uuid(unit.uuid()), name: name.clone(), version: 1, created_at: unit.now() };
+    unit.insert_group(&group).await?;
+    unit.audit(None, Some(group.id.to_string()), json!({ "name": group.name })).await?;
+    Ok(group)
 }
 
 pub(crate) async fn list(app: &App, actor: &Actor, command: ListGroups) -> Result<GroupList> {

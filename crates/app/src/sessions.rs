@@ -33,7 +33,13 @@ impl App {
     pub async fn begin_session(&self, user: PrincipalId, method: &str) -> Result<NewSession> {
         let (actor, secret) = (self.system_actor(), self.session_secret()?);
         let secret = &secret;
-        self.write(&actor, "sign_in", move |unit, _| Box::pin(begin(unit, user, method, secret, "local"))).await
+        self.write(&actor, "sign_in", move |unit, _| {
+            Box::pin(async move {
+                let proof = Proof { method, proved_at: unit.now() };
+                begin(unit, user, &proof, secret, "local").await
+            })
+        })
+        .await
     }
 
     /// A fresh secret for a session.
@@ -57,11 +63,17 @@ impl App {
     }
 }
 
+/// How a user proved who they are, and when.
+pub(crate) struct Proof<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) proved_at: Timestamp,
+}
+
 /// Begins a session within the transaction that saw the proof. `address` is where the call came from.
 pub(crate) async fn begin(
     unit: &mut Unit,
     user: PrincipalId,
-    method: &str,
+    proof: &Proof<'_>,
     secret: &str,
     address: &str,
 ) -> Result<NewSession> {
@@ -74,15 +86,16 @@ pub(crate) async fn begin(
         id: SessionId::from_uuid(unit.uuid()),
         principal_id: user,
         secret_sha256: Sha256Digest::of(secret.as_bytes()),
-        method: method.to_owned(),
+        method: proof.method.to_owned(),
         created_at: now,
-        reauthenticated_at: now,
+        // No clock but ours makes a proof last longer.
+        reauthenticated_at: proof.proved_at.min(now),
         last_used_at: now,
         expires_at: now.plus(LIFETIME),
         ended_at: None,
     };
     unit.insert_session(&session).await?;
-    let detail = json!({ "principal": user, "method": method, "address": address });
+    let detail = json!({ "principal": user, "method": proof.method, "address": address });
     unit.audit(None, Some(session.id.to_string()), detail).await?;
     Ok(NewSession { secret: secret.to_owned(), id: session.id, expires_at: session.expires_at })
 }

@@ -1,10 +1,10 @@
 //! The audit log, and the keys that statements are signed with.
 
-use pinhole_core::{AuditId, Permission, PrincipalId, ProjectId, RequestId, Slug, Timestamp};
+use pinhole_core::{AuditId, Name, Permission, PrincipalId, ProjectId, RequestId, Slug, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who, bounded};
+use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who};
 
 /// List what was changed, newest first.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -17,13 +17,11 @@ pub struct ListAudit {
     #[serde(default)]
     pub principal_id: Option<PrincipalId>,
     /// Only by this operation.
-    #[serde(default, deserialize_with = "bounded::optional_text::<1, 100, _>")]
-    #[schemars(length(min = 1, max = 100))]
-    pub operation: Option<String>,
+    #[serde(default)]
+    pub operation: Option<Name>,
     /// Only on the object with this id.
-    #[serde(default, deserialize_with = "bounded::optional_text::<1, 100, _>")]
-    #[schemars(length(min = 1, max = 100))]
-    pub object: Option<String>,
+    #[serde(default)]
+    pub object: Option<Name>,
     /// Only at this instant or later.
     #[serde(default)]
     pub from: Option<Timestamp>,

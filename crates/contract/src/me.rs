@@ -29,7 +29,7 @@ pub struct SessionView {
     pub method: String,
     /// When it began.
     pub created_at: Timestamp,
-    /// When the user last proved who they are.
+    /// When the user last proved who they are; the beginning of 1970 when the provider that let them in does not say.
     pub reauthenticated_at: Timestamp,
     /// When it was last used, to within a minute.
     pub last_used_at: Timestamp,

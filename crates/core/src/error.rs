@@ -10,6 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::form::text_enum;
 
+/// The longest name of a member in a refusal, in characters.
+const MAX_FIELD: usize = 500;
+/// The longest reason in a refusal, in characters; the longest of ours lists what is known.
+const MAX_REASON: usize = 2000;
+
 /// A result with the one error type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -87,14 +92,23 @@ struct Inner {
     transient: bool,
 }
 
+/// The text, or as much of it as has a place in a refusal.
+fn cut(mut text: String, chars: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(chars) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
 impl Error {
     fn new(code: Code, message: impl Into<Cow<'static, str>>, details: Details) -> Self {
         Self(Box::new(Inner { code, message: message.into(), details, source: None, transient: false }))
     }
 
-    /// Wrong input: which member and why.
+    /// Wrong input: which member and why. Both may quote the input, so that they are cut to a length of their own.
     pub fn invalid(field: impl Into<String>, reason: impl Into<String>) -> Self {
-        let (field, reason) = (field.into(), reason.into());
+        let (field, reason) = (cut(field.into(), MAX_FIELD), cut(reason.into(), MAX_REASON));
         let message = if field.is_empty() { reason.clone() } else { format!("{field}: {reason}") };
         let field = (!field.is_empty()).then_some(field);
         Self::new(Code::InvalidArguments, message, Details { field, reason: Some(reason), ..Details::default() })
@@ -308,6 +322,13 @@ mod tests {
         assert!(!error.to_string().contains("fire"));
         assert!(format!("{error:?}").contains("fire"));
         assert!(!error.message().contains("fire"));
+    }
+
+    #[test]
+    fn what_a_refusal_quotes_has_a_bound() {
+        let error = Error::invalid("é".repeat(100_000), "é".repeat(100_000));
+        assert!(error.message().chars().count() < 2600, "{}", error.message().len());
+        assert_eq!(Error::invalid("a", "é".repeat(2000)).reason(), Some("é".repeat(2000).as_str()));
     }
 
     #[test]

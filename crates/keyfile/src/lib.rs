@@ -9,11 +9,13 @@ use std::{
     path::Path,
 };
 
-use pinhole_core::{Error, Ids, Result};
+use pinhole_core::{Error, Result};
 use zeroize::Zeroizing;
 
 /// Greatest size of a key file in bytes; ours have some hundreds.
 const MAX_BYTES: u64 = 4096;
+/// The file in the making, in the same folder.
+const DRAFT: &str = ".key-draft";
 
 /// The text of the key file at `path`, in memory that is wiped when dropped; `None` when there is no file.
 ///
@@ -53,7 +55,6 @@ pub fn read(path: &Path) -> Result<Option<Zeroizing<String>>> {
 /// Those of [`read`] and of `after`; `invalid_arguments` when the file cannot be written.
 pub fn change(
     path: &Path,
-    ids: &dyn Ids,
     after: impl FnOnce(Option<&str>) -> Result<Option<Zeroizing<String>>>,
 ) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -63,7 +64,12 @@ pub fn change(
     lock.lock().map_err(unwritten)?;
     let before = read(path)?;
     let Some(text) = after(before.as_ref().map(|text| text.as_str()))? else { return Ok(()) };
-    let draft = folder.join(format!(".key-{}", ids.uuid().simple()));
+    // One name under the lock: what somebody left who was killed holds keys, and is gone with the next change.
+    let draft = folder.join(DRAFT);
+    match fs::remove_file(&draft) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unwritten(error)),
+        _ => {}
+    }
     let written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
@@ -87,8 +93,6 @@ pub fn refused(path: &Path, reason: &str) -> Error {
 mod tests {
     use std::{path::PathBuf, thread};
 
-    use pinhole_core::RandomIds;
-
     use super::*;
 
     fn folder() -> (tempfile::TempDir, PathBuf) {
@@ -99,7 +103,7 @@ mod tests {
 
     /// Adds a letter.
     fn add(path: &Path, letter: char) -> Result<()> {
-        change(path, &RandomIds, |before| Ok(Some(format!("{letter}{}", before.unwrap_or_default()).into())))
+        change(path, |before| Ok(Some(format!("{letter}{}", before.unwrap_or_default()).into())))
     }
 
     #[test]
@@ -111,9 +115,17 @@ mod tests {
             assert_eq!(**read(&path).unwrap().unwrap(), *text);
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
         }
-        change(&path, &RandomIds, |before| Ok(before.is_none().then(|| "c".to_owned().into()))).unwrap();
+        change(&path, |before| Ok(before.is_none().then(|| "c".to_owned().into()))).unwrap();
         assert_eq!(**read(&path).unwrap().unwrap(), *"ba", "what makes nothing changes nothing");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "a draft was left behind");
+    }
+
+    #[test]
+    fn what_a_killed_change_left_is_gone_with_the_next() {
+        let (folder, path) = folder();
+        fs::write(folder.path().join(DRAFT), "a key").unwrap();
+        add(&path, 'a').unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "keys were left behind");
     }
 
     #[test]

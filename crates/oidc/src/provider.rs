@@ -21,6 +21,9 @@ use crate::{
 const METADATA_LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// How far the clocks of provider and server may differ, when it is about a fresh sign-in.
 const CLOCK_SKEW: Duration = Duration::from_secs(60);
+/// How old the provider's own proof may be when somebody signs in: as long as a session lasts. Asking for it makes the
+/// provider say when that was.
+const PROOF_LIFETIME: Duration = Duration::from_secs(12 * 3600);
 /// What identity tokens may be signed with: signatures of a key that the provider alone has.
 const ALGORITHMS: [CoreJwsSigningAlgorithm; 4] = [
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
@@ -105,6 +108,8 @@ pub struct Identity {
     pub preferred_name: Option<String>,
     /// The values of the group claim, where there is one.
     pub groups: Option<Vec<String>>,
+    /// When the person last showed the provider who they are, where it says so.
+    pub proved_at: Option<Timestamp>,
 }
 
 impl Provider {
@@ -128,8 +133,9 @@ impl Provider {
         for scope in &self.inner.config.scopes {
             request = request.add_scope(Scope::new(scope.clone()));
         }
+        request = request.set_max_age(if again { Duration::ZERO } else { PROOF_LIFETIME });
         if again {
-            request = request.set_max_age(Duration::ZERO).add_prompt(CoreAuthPrompt::Login);
+            request = request.add_prompt(CoreAuthPrompt::Login);
         }
         let (url, state, nonce) = request.set_pkce_challenge(challenge).url();
         let (state, nonce) = (state.secret().clone(), nonce.secret().clone());
@@ -187,17 +193,18 @@ impl Provider {
         if party.is_some_and(|party| party != self.inner.config.client_id) {
             return Err(refused("the identity token is for another party"));
         }
-        if let Some(since) = proof.authenticated_since {
-            let shown = claims.auth_time().map(|time| Timestamp::from_micros(time.timestamp_micros()));
-            if shown.is_none_or(|shown| shown < since.minus(CLOCK_SKEW)) {
-                return Err(refused("the person did not show again who they are"));
-            }
+        let proved_at = claims.auth_time().map(|time| Timestamp::from_micros(time.timestamp_micros()));
+        if let Some(since) = proof.authenticated_since
+            && proved_at.is_none_or(|proved| proved < since.minus(CLOCK_SKEW))
+        {
+            return Err(refused("the person did not show again who they are"));
         }
         Ok(Identity {
             issuer: claims.issuer().as_str().to_owned(),
             subject: claims.subject().as_str().to_owned(),
             preferred_name: claims.preferred_username().map(|name| name.as_str().to_owned()),
             groups: self.groups(claims.additional_claims()),
+            proved_at,
         })
     }
 

@@ -6,8 +6,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use pinhole_app::{App, IdentityPolicy, Settings};
-use pinhole_core::{Error, Name, PrincipalClass, Result};
+use pinhole_app::{App, IdentityPolicy, NewLink, Settings};
+use pinhole_core::{Code, Error, Name, PrincipalClass, Result};
 use pinhole_runtime::{Config, DataDir, Installation, OidcConfig, write_private};
 use pinhole_server::{OidcSettings, Provider, ProviderConfig};
 use url::Url;
@@ -101,27 +101,32 @@ impl LinkIdentity {
     }
 }
 
-/// Gives an installation that nobody administers its first administrator: a user whose sign-in link is in a file of the
-/// data directory. The log says where, and no more.
+/// Gives an installation that nobody can administer its first administrator: a user whose sign-in link is in a file of
+/// the data directory. The log says where, and no more. A start that was cut short is made up for by the next.
 pub(crate) async fn first_admin(app: &App, data: &DataDir, config: &Config) -> Result<()> {
     if app.has_administrator().await? {
         return Ok(());
     }
-    let name = FIRST_ADMIN.parse()?;
-    match app.ensure_principal(PrincipalClass::User, &name, true).await {
-        Ok(_) => {}
-        // Somebody who is no administrator has the name; taking it over is not for a start of the server to do.
-        Err(error) if error.reason() == Some("exists") => {
+    let link = match first_link(app).await {
+        Ok(link) => link,
+        // Somebody who is no administrator has the name, or it is disabled; neither is for a start of the server to
+        // change.
+        Err(error) if error.reason() == Some("exists") || error.code() == Code::InvalidArguments => {
             tracing::warn!("nobody administers this installation: make an administrator with `pinhole token create`");
             return Ok(());
         }
         Err(error) => return Err(error),
-    }
-    let link = app.create_sign_in_link(&name).await?;
+    };
     let path = data.first_admin_sign_in();
     write_private(&path, format!("{}\n", address(config, &link.secret)?).as_bytes())?;
     tracing::info!(file = %path.display(), expires_at = %link.expires_at, "the first administrator's sign-in link");
     Ok(())
+}
+
+async fn first_link(app: &App) -> Result<NewLink> {
+    let name = FIRST_ADMIN.parse()?;
+    app.ensure_principal(PrincipalClass::User, &name, true).await?;
+    app.create_sign_in_link(&name).await
 }
 
 /// The address of a sign-in link.

@@ -52,7 +52,7 @@ impl SigningKey {
             Some(key) => Ok(key),
             None => {
                 let new = || Self::generate(|bytes| ids.fill(bytes))?.to_pkcs8_pem();
-                keyfile::change(path, ids, |before| before.is_none().then(new).transpose())?;
+                keyfile::change(path, |before| before.is_none().then(new).transpose())?;
                 load(path)?.ok_or_else(|| keyfile::refused(path, "was removed while it was made"))
             }
         }

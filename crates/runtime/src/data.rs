@@ -74,8 +74,13 @@ impl DataDir {
         self.0.join("objects")
     }
 
-    fn database_url(&self) -> String {
-        format!("sqlite:{}", self.0.join("pinhole.db").display())
+    /// The address of the directory's own database, whose file has mode 0600 from its beginning: a copy that keeps the
+    /// mode is for its owner alone, too. What SQLite puts beside the file has the same mode.
+    fn own_database(&self) -> Result<String> {
+        let path = self.0.join("pinhole.db");
+        let made = OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
+        made.map_err(|e| Error::invalid("data_dir", format!("{}: {e}", path.display())))?;
+        Ok(format!("sqlite:{}", path.display()))
     }
 }
 
@@ -143,7 +148,10 @@ impl Installation {
     pub async fn open(config: &Config, settings: Settings, migrate: bool) -> Result<Self> {
         let data = DataDir::open(&config.data_dir)?;
         let ids: Arc<dyn Ids> = Arc::new(RandomIds);
-        let database_url = config.database_url.clone().unwrap_or_else(|| data.database_url());
+        let database_url = match &config.database_url {
+            Some(url) => url.clone(),
+            None => data.own_database()?,
+        };
         if !data.statement_key().exists() {
             refuse_second_key(&database_url, &data.statement_key(), Protects::Statements).await?;
         }

@@ -33,7 +33,7 @@ impl MasterKeys {
     pub fn load_or_create(path: &Path, ids: Arc<dyn Ids>) -> Result<Self> {
         if keyfile::read(path)?.is_none() {
             // Of two that start at once, the second finds the first one's key.
-            keyfile::change(path, &*ids, |before| before.is_none().then(|| with_new_key(&*ids, "")).transpose())?;
+            keyfile::change(path, |before| before.is_none().then(|| with_new_key(&*ids, "")).transpose())?;
         }
         let keys = read(path)?;
         Ok(Self { keys: RwLock::new(keys), file: Some(path.to_owned()), ids })
@@ -62,7 +62,7 @@ impl MasterKeys {
             return Err(Error::too_large("master keys", MAX_KEYS as u64)
                 .with_message(format!("{} holds {MAX_KEYS} keys: remove the last ones", path.display())));
         }
-        keyfile::change(path, &*self.ids, |before| with_new_key(&*self.ids, before.unwrap_or_default()).map(Some))?;
+        keyfile::change(path, |before| with_new_key(&*self.ids, before.unwrap_or_default()).map(Some))?;
         self.refresh()
     }
 

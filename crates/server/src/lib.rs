@@ -8,6 +8,7 @@ mod description;
 mod http;
 mod mcp;
 mod pages;
+mod places;
 mod rest;
 mod serve;
 mod stall;

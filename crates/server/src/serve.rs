@@ -14,11 +14,15 @@ use hyper_util::{
 };
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
+    sync::{OwnedSemaphorePermit, Semaphore},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{http::Peer, stall::Impatient};
+use crate::{
+    http::Peer,
+    places::{Place, Places},
+    stall::Impatient,
+};
 
 /// How long running calls may go on after the server was told to stop.
 const GRACE: Duration = Duration::from_secs(10);
@@ -29,6 +33,8 @@ const HEAD_DEADLINE: Duration = Duration::from_secs(30);
 const STALL: Duration = Duration::from_secs(30);
 /// Connections served at a time; more wait in the listener's queue.
 const MAX_CONNECTIONS: usize = 1024;
+/// Connections of one address at a time, which may be that of a proxy; of more, the next is closed at once.
+const MAX_OF_ONE: usize = MAX_CONNECTIONS / 2;
 /// Size of a request's head, in bytes.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// How long to wait after the system refused a connection, for instance because it is out of file descriptors.
@@ -38,21 +44,22 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// 10 seconds to end, and what is left is cut off. A connection that fails is that client's affair.
 pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) {
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let places = Places::new(MAX_OF_ONE);
     let (connections, cut_off) = (TaskTracker::new(), CancellationToken::new());
     loop {
         let accepted = tokio::select! {
             biased;
             () = stop.cancelled() => break,
-            accepted = accept(&listener, &slots) => accepted,
+            accepted = accept(&listener, &slots, &places) => accepted,
         };
-        let Some((stream, peer, slot)) = accepted else { continue };
+        let Some(Accepted { stream, peer, room }) = accepted else { continue };
         let (router, stop, cut_off) = (router.clone(), stop.clone(), cut_off.clone());
         connections.spawn(async move {
             tokio::select! {
                 () = converse(stream, peer, router, stop) => {}
                 () = cut_off.cancelled() => {}
             }
-            drop(slot);
+            drop(room);
         });
     }
     drop(listener);
@@ -64,14 +71,21 @@ pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToke
     }
 }
 
-/// The next connection, once there is room for it.
-async fn accept(
-    listener: &TcpListener,
-    slots: &Arc<Semaphore>,
-) -> Option<(TcpStream, Peer, tokio::sync::OwnedSemaphorePermit)> {
+/// A connection and the room that it has as long as it lasts.
+struct Accepted {
+    stream: TcpStream,
+    peer: Peer,
+    room: (OwnedSemaphorePermit, Place),
+}
+
+/// The next connection, once there is room for it; none when its address has enough of them.
+async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>, places: &Places) -> Option<Accepted> {
     let slot = Arc::clone(slots).acquire_owned().await.ok()?;
     match listener.accept().await {
-        Ok((stream, address)) => Some((stream, Peer(address.ip()), slot)),
+        Ok((stream, address)) => {
+            let place = places.take(address.ip())?;
+            Some(Accepted { stream, peer: Peer(address.ip()), room: (slot, place) })
+        }
         Err(error) => {
             tracing::warn!(%error, "cannot accept a connection");
             tokio::time::sleep(ACCEPT_PAUSE).await;

@@ -63,28 +63,45 @@ impl Tx {
     pub async fn put_group_members(&mut self, id: GroupId, members: &[PrincipalId]) -> Result<()> {
         self.execute("DELETE FROM group_members WHERE group_id = $1", &[text(id)]).await?;
         for member in members {
-            self.add_group_member(id, *member).await?;
+            self.insert_member(id, *member).await?;
         }
-        self.execute("UPDATE groups SET version = version + 1 WHERE id = $1", &[text(id)]).await?;
-        Ok(())
+        self.count_group_version_up(id).await
     }
 
-    /// Adds a member; the same one again changes nothing.
-    pub async fn add_group_member(&mut self, id: GroupId, member: PrincipalId) -> Result<()> {
-        self.execute(
-            "INSERT INTO group_members (group_id, principal_id) VALUES ($1, $2) ON CONFLICT DO NOTHING",
-            &[text(id), text(member)],
-        )
-        .await?;
-        Ok(())
+    /// Adds a member and counts the group's version up; false, and nothing changed, when it was one.
+    pub async fn add_group_member(&mut self, id: GroupId, member: PrincipalId) -> Result<bool> {
+        let is_new = self.insert_member(id, member).await?;
+        if is_new {
+            self.count_group_version_up(id).await?;
+        }
+        Ok(is_new)
     }
 
-    /// Removes a member; false when it was none.
+    /// Removes a member and counts the group's version up; false, and nothing changed, when it was none.
     pub async fn remove_group_member(&mut self, id: GroupId, member: PrincipalId) -> Result<bool> {
         let changed = self
             .execute("DELETE FROM group_members WHERE group_id = $1 AND principal_id = $2", &[text(id), text(member)])
             .await?;
+        if changed == 1 {
+            self.count_group_version_up(id).await?;
+        }
         Ok(changed == 1)
+    }
+
+    async fn insert_member(&mut self, id: GroupId, member: PrincipalId) -> Result<bool> {
+        let changed = self
+            .execute(
+                "INSERT INTO group_members (group_id, principal_id) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+                &[text(id), text(member)],
+            )
+            .await?;
+        Ok(changed == 1)
+    }
+
+    /// Whoever saw the members before does not replace them by what they saw.
+    async fn count_group_version_up(&mut self, id: GroupId) -> Result<()> {
+        self.execute("UPDATE groups SET version = version + 1 WHERE id = $1", &[text(id)]).await?;
+        Ok(())
     }
 
     /// The members of a group, at most 1000.

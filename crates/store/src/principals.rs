@@ -77,9 +77,12 @@ impl Tx {
         .await
     }
 
-    /// Whether anybody administers the installation and may sign in.
+    /// Whether anybody administers the installation who has a way in: a password, an identity or a token, and is not
+    /// disabled.
     pub async fn has_administrator(&mut self) -> Result<bool> {
-        let query = "SELECT id FROM principals WHERE admin_since IS NOT NULL AND disabled_at IS NULL LIMIT 1";
+        let query = "SELECT id FROM principals WHERE admin_since IS NOT NULL AND disabled_at IS NULL AND (\
+                     id IN (SELECT principal_id FROM passwords) OR id IN (SELECT principal_id FROM identities) \
+                     OR EXISTS (SELECT 1 FROM tokens WHERE principal_id = principals.id AND revoked_at IS NULL)) LIMIT 1";
         let found: Option<PrincipalId> = self.fetch_optional(query, &[], |row| row.parse("id")).await?;
         Ok(found.is_some())
     }

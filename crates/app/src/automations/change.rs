@@ -29,20 +29,20 @@ impl Draft<'_> {
 }
 
 /// Makes an automation, or finds the one that an earlier call with the key made; whether it was found comes with it.
-/// `secrets` are for webhooks.
+/// `secrets` are for webhooks, and made when nothing stands in the way any more.
 pub(super) async fn create(
     unit: &mut Unit,
     id: AutomationId,
     draft: &Draft<'_>,
     (key, intent): (Option<&IdempotencyKey>, &impl Serialize),
-    secrets: Option<WebhookSecrets>,
+    secrets: impl FnOnce(&Unit) -> Result<Option<WebhookSecrets>>,
 ) -> Result<(Automation, bool)> {
     let target = target(unit, draft.run).await?;
     let call = match unit.keyed(key, intent).await? {
         Keyed::First(call) => call,
         Keyed::Replay(id) => {
-            let found = unit.automation(id.parse()?).await?.ok_or_else(Error::not_found)?;
-            return Ok((found, true));
+            // It may have been moved since to where the actor sees nothing.
+            return Ok((authorised(unit, id.parse()?).await?, true));
         }
     };
     target.check_state()?;
@@ -56,7 +56,7 @@ pub(super) async fn create(
         enabled: draft.enabled,
         timing: draft.timing.clone(),
         next_at: draft.next_at(now),
-        secrets,
+        secrets: secrets(unit)?,
         version: 1,
         runs_as: principal,
         created_by: principal,

@@ -31,7 +31,7 @@ pub(crate) async fn create(app: &App, actor: &Actor, command: CreateCiDispatch) 
             let draft = Draft { title, run, enabled: *enabled, timing: None };
             let id = AutomationId::CiDispatch(CiDispatchId::from_uuid(unit.uuid()));
             let call = (idempotency_key.as_ref(), command);
-            let (dispatch, replayed) = change::create(unit, id, &draft, call, None).await?;
+            let (dispatch, replayed) = change::create(unit, id, &draft, call, |_| Ok(None)).await?;
             CiDispatchView::of(unit, dispatch, replayed).await
         })
     })

@@ -21,7 +21,7 @@ pub(crate) async fn create(app: &App, actor: &Actor, command: CreateSchedule) ->
             let draft = Draft { title, run, enabled: *enabled, timing };
             let id = AutomationId::Schedule(ScheduleId::from_uuid(unit.uuid()));
             let call = (idempotency_key.as_ref(), command);
-            let (schedule, replayed) = change::create(unit, id, &draft, call, None).await?;
+            let (schedule, replayed) = change::create(unit, id, &draft, call, |_| Ok(None)).await?;
             ScheduleView::of(unit, schedule, replayed).await
         })
     })

@@ -25,12 +25,15 @@ pub(crate) async fn create(app: &App, actor: &Actor, command: CreateWebhook) -> 
             let CreateWebhook { title, run, enabled, idempotency_key } = command;
             let draft = Draft { title, run, enabled: *enabled, timing: None };
             let id = AutomationId::Webhook(WebhookId::from_uuid(unit.uuid()));
-            let (secret, current) = new_secret(unit.app(), id, 1)?;
             let call = (idempotency_key.as_ref(), command);
-            let secrets = Some(WebhookSecrets { current, previous: None });
+            let mut shown = None;
+            let secrets = |unit: &Unit| {
+                let (secret, current) = new_secret(unit.app(), id, 1)?;
+                shown = Some(secret);
+                Ok(Some(WebhookSecrets { current, previous: None }))
+            };
             let (webhook, replayed) = change::create(unit, id, &draft, call, secrets).await?;
-            let secret = (!replayed).then_some(secret);
-            Ok(WebhookView { secret, ..WebhookView::of(unit, webhook, replayed).await? })
+            Ok(WebhookView { secret: shown, ..WebhookView::of(unit, webhook, replayed).await? })
         })
     })
     .await

@@ -4,17 +4,16 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use pinhole_core::{
-    Actor, Error, GroupId, Name, PrincipalClass, PrincipalId, Result, SessionId, Sha256Digest, Timestamp,
-};
-use pinhole_store::{Group, OidcFlow, Principal};
+use pinhole_core::{Actor, Error, Name, PrincipalClass, PrincipalId, Result, SessionId, Sha256Digest, Timestamp};
+use pinhole_store::OidcFlow;
 use serde_json::json;
 
 use super::password::{end_previous, renew};
 use crate::{
     App,
     admin::principal,
-    sessions::{NewSession, begin},
+    groups, principals,
+    sessions::{NewSession, Proof, begin},
     unit::Unit,
 };
 
@@ -59,6 +58,9 @@ pub struct ProvenIdentity {
     pub preferred_name: Option<String>,
     /// The values of the group claim; none when the provider was not asked.
     pub groups: Option<Vec<String>>,
+    /// When they last proved it to the provider, where it says so. A provider that knows somebody from before asks for
+    /// nothing, so that a sign-in alone is no fresh proof.
+    pub proved_at: Option<Timestamp>,
 }
 
 /// What the configuration says of identities.
@@ -147,7 +149,9 @@ impl App {
                     None => return Err(unknown_identity(identity)),
                 };
                 end_previous(unit, previous).await?;
-                let session = begin(unit, user, "oidc", secret, address).await?;
+                let proof =
+                    Proof { method: "oidc", proved_at: identity.proved_at.unwrap_or(Timestamp::from_micros(0)) };
+                let session = begin(unit, user, &proof, secret, address).await?;
                 follow_groups(unit, user, identity, policy).await?;
                 Ok(session)
             })
@@ -212,15 +216,7 @@ fn unknown_identity(identity: &ProvenIdentity) -> Error {
 /// A user for an identity that nobody has.
 async fn create_user(unit: &mut Unit, identity: &ProvenIdentity) -> Result<PrincipalId> {
     let name = free_name(unit, identity).await?;
-    let user = Principal {
-        id: PrincipalId::from_uuid(unit.uuid()),
-        class: PrincipalClass::User,
-        name,
-        admin_since: None,
-        created_at: unit.now(),
-        disabled_at: None,
-    };
-    unit.insert_principal(&user).await?;
+    let user = principals::insert(unit, PrincipalClass::User, &name, false).await?;
     unit.insert_identity(&identity.issuer, &identity.subject, user.id).await?;
     Ok(user.id)
 }
@@ -252,29 +248,22 @@ async fn follow_groups(
     for (value, group) in &policy.groups {
         *wanted.entry(group).or_default() |= claimed.contains(value);
     }
-    let member_of = unit.groups_of(user).await?;
     for (name, wanted) in wanted {
         let group = match unit.group_by_name(name).await? {
             Some(group) => group.id,
-            None if wanted => create_group(unit, name).await?,
+            None if wanted => groups::insert(unit, name).await?.id,
             None => continue,
         };
-        if member_of.iter().any(|member| member.id == group) == wanted {
-            continue;
-        }
-        if wanted {
-            unit.add_group_member(group, user).await?;
+        let changed = if wanted {
+            unit.add_group_member(group, user).await?
         } else {
-            unit.remove_group_member(group, user).await?;
+            unit.remove_group_member(group, user).await?
+        };
+        if !changed {
+            continue;
         }
         let detail = json!({ "group": group, "principal": user, "member": wanted, "by": "group claim" });
         unit.audit(None, Some(group.to_string()), detail).await?;
     }
     Ok(())
-}
-
-async fn create_group(unit: &mut Unit, name: &Name) -> Result<GroupId> {
-    let group = Group { id: GroupId::from_uuid(unit.uuid()), name: name.clone(), version: 1, created_at: unit.now() };
-    unit.insert_group(&group).await?;
-    Ok(group.id)
 }

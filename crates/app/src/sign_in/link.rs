@@ -13,7 +13,7 @@ use super::{
 use crate::{
     App,
     admin::principal,
-    sessions::{NewSession, begin},
+    sessions::{NewSession, Proof, begin},
     unit::Unit,
 };
 
@@ -103,7 +103,8 @@ impl App {
                 unit.put_password(user, hash).await?;
                 unit.end_sessions_of(user).await?;
                 end_previous(unit, previous).await?;
-                begin(unit, user, "link", session_secret, address).await
+                let proof = Proof { method: "link", proved_at: unit.now() };
+                begin(unit, user, &proof, session_secret, address).await
             })
         })
         .await

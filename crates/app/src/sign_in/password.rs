@@ -8,7 +8,7 @@ use serde_json::json;
 use super::hash::check_new;
 use crate::{
     App,
-    sessions::{NewSession, begin},
+    sessions::{NewSession, Proof, begin},
     unit::Unit,
 };
 
@@ -52,7 +52,8 @@ impl App {
                 }
                 unit.clear_sign_in_failures(key).await?;
                 end_previous(unit, previous).await?;
-                begin(unit, user, "password", secret, address).await
+                let proof = Proof { method: "password", proved_at: unit.now() };
+                begin(unit, user, &proof, secret, address).await
             })
         })
         .await
@@ -135,8 +136,7 @@ impl App {
             })
         });
         let user = session.await?.ok_or_else(Error::unauthenticated)?;
-        let name = user.name.to_string();
-        let attempt = self.attempt(actor, &name, Sha256Digest::of(name.as_bytes())).await?;
+        let attempt = self.attempt(actor, user.name.as_str(), again_key(user.id)).await?;
         if !self.hashing().verify(password, attempt.hash.clone()).await? {
             return Err(wrong());
         }
@@ -197,12 +197,19 @@ pub(super) async fn renew(unit: &mut Unit, id: SessionId, secret: &str, method: 
     Ok(NewSession { secret: secret.to_owned(), id, expires_at: session.expires_at })
 }
 
-/// Forgets the wrong passwords under the name of a user.
+/// Forgets the wrong passwords of a user, under the name and in sessions.
 pub(super) async fn clear_failures_of(unit: &mut Unit, user: PrincipalId) -> Result<()> {
+    unit.clear_sign_in_failures(again_key(user)).await?;
     if let Some(user) = unit.principal(user).await? {
         unit.clear_sign_in_failures(Sha256Digest::of(user.name.as_str().as_bytes())).await?;
     }
     Ok(())
+}
+
+/// What wrong passwords in a user's own sessions are counted under: not the name, under which anybody can try, so that
+/// no stranger keeps somebody who is signed in from deciding. No name has these bytes.
+fn again_key(user: PrincipalId) -> Sha256Digest {
+    Sha256Digest::of_parts(&[&[0xff], user.to_string().as_bytes()])
 }
 
 fn wrong() -> Error {

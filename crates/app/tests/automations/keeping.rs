@@ -16,6 +16,7 @@ on_both_engines! {
     a_schedule_is_made_changed_and_deleted
     the_same_checks_hold_enabled_or_not
     a_key_is_used_for_one_schedule
+    a_repeat_shows_nothing_that_was_moved_out_of_sight
     what_is_hidden_does_not_exist
     a_list_shows_what_the_caller_operates
     nobody_gets_more_than_by_a_call
@@ -113,6 +114,22 @@ async fn a_key_is_used_for_one_schedule(engine: Engine) {
     assert_eq!((error.reason(), json!(error.details().first_id)), (Some("changed_intent"), first["id"].clone()));
     let listed = keepers.bench.call(&keepers.olaf, "list_schedules", json!({ "project": "shop" })).await.unwrap();
     assert_eq!(listed["schedules"].as_array().unwrap().len(), 1);
+}
+
+async fn a_repeat_shows_nothing_that_was_moved_out_of_sight(engine: Engine) {
+    let keepers = Keepers::on(engine).await;
+    let bench = &keepers.bench;
+    let stan = bench.principal(PrincipalClass::User, "Stan", Some("staging"), &[Role::Operator]).await;
+    let mut input = every_ten_minutes();
+    input["idempotency_key"] = "once".into();
+    let made = bench.call(&stan, "create_schedule", input.clone()).await.unwrap();
+    let again = bench.call(&stan, "create_schedule", input.clone()).await.unwrap();
+    assert_eq!((&again["id"], &again["replayed"]), (&made["id"], &json!(true)));
+    let elsewhere = with(every_ten_minutes(), "/run/environment", json!("live"));
+    bench.call(&keepers.petra, "update_schedule", update(&made, elsewhere)).await.unwrap();
+    let hidden = bench.call(&stan, "get_schedule", json!({ "schedule_id": made["id"] })).await;
+    assert_eq!(refused(hidden), ("not_found", String::new()));
+    assert_eq!(refused(bench.call(&stan, "create_schedule", input).await), ("not_found", String::new()));
 }
 
 async fn what_is_hidden_does_not_exist(engine: Engine) {

@@ -40,6 +40,8 @@ async fn the_last_administrator_stays() {
     for engine in Engine::ALL {
         let bench = Bench::on(engine).await;
         let other = bench.stranger("Otto").await;
+        let link = bench.app.create_sign_in_link(&"Otto".parse().unwrap()).await.unwrap();
+        bench.app.use_sign_in_link(&link.secret, "correct horse battery", "test", None).await.unwrap();
         let put = async |principal: Value, change: (&str, bool)| {
             let mut input = json!({ "principal_id": principal });
             input[change.0] = change.1.into();
@@ -103,6 +105,12 @@ async fn the_audit_log_is_an_administrators_and_each_projects_its_owners() {
         });
         let next = list(&owner, input).await.unwrap();
         assert_eq!(next["entries"][0]["detail"]["subject"], json!(owner.principal));
+        for (member, text) in
+            [("operation", "a\u{0}b"), ("object", "\u{0}"), ("object", ""), ("operation", &"x".repeat(101))]
+        {
+            let error = list(&bench.owner, json!({ member: text })).await.unwrap_err();
+            assert_eq!((error.code().as_str(), error.details().field.as_deref()), ("invalid_arguments", Some(member)));
+        }
         let none = list(&bench.owner, json!({ "from": "2100-01-01T00:00:00Z" })).await.unwrap();
         assert_eq!(none["entries"], json!([]));
         let about = list(&bench.owner, json!({ "object": viewer.principal })).await.unwrap();

@@ -8,9 +8,10 @@ mod support;
 
 use std::time::Duration;
 
-use pinhole_core::{Actor, Code, Error, Ids as _, RandomIds, RequestId};
+use pinhole_app::{IdentityPolicy, NewSession, ProvenIdentity};
+use pinhole_core::{Actor, Code, Error, Ids as _, PrincipalClass, RandomIds, RequestId, Timestamp};
 use pinhole_testkit::Engine;
-use serde_json::json;
+use serde_json::{Value, json};
 use support::Bench;
 
 const PASSWORD: &str = "correct horse battery";
@@ -155,4 +156,104 @@ async fn a_link_ends_after_a_day() {
     assert_eq!(bench.app.look_at_sign_in_link(&link.secret).await.unwrap_err().code(), Code::NotFound);
     let used = bench.app.use_sign_in_link(&link.secret, PASSWORD, "test", None).await;
     assert_eq!(used.err().map(|error| error.code()), Some(Code::NotFound));
+}
+
+/// The actor of a session that goes on.
+async fn actor_of(bench: &Bench, secret: &str) -> Actor {
+    bench.app.authenticate_session(secret, RequestId::from_uuid(RandomIds.uuid())).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn strangers_keep_nobody_from_proving_again() {
+    let bench = bench(Engine::Sqlite).await;
+    let session = actor_of(&bench, &sign_in(&bench, "Olga", PASSWORD).await.unwrap()).await;
+    for _ in 0..10 {
+        sign_in(&bench, "Olga", "wrong").await.unwrap_err();
+    }
+    assert_eq!(sign_in(&bench, "Olga", PASSWORD).await.unwrap_err().reason(), Some("rate"));
+    let renewed = bench.app.reauthenticate_with_password(&session, PASSWORD).await.unwrap();
+    // Whoever has the session and not the password gets no more tries than anybody else.
+    let session = actor_of(&bench, &renewed.secret).await;
+    for _ in 0..10 {
+        let wrong = bench.app.reauthenticate_with_password(&session, "wrong").await;
+        assert_eq!(wrong.err().map(|error| error.code()), Some(Code::Unauthenticated));
+    }
+    let more = bench.app.reauthenticate_with_password(&session, PASSWORD).await;
+    assert_eq!(more.err().map(|error| error.code()), Some(Code::LimitExceeded));
+}
+
+/// Signs `subject` in at a provider that says when it saw a proof.
+async fn identify(bench: &Bench, subject: &str, proved_at: Option<Timestamp>, reviewer: bool) -> NewSession {
+    let identity = ProvenIdentity {
+        issuer: "https://id.example".into(),
+        subject: subject.into(),
+        preferred_name: Some(subject.into()),
+        groups: Some(if reviewer { vec!["reviewers".into()] } else { Vec::new() }),
+        proved_at,
+    };
+    let groups = [("reviewers".to_owned(), "Reviewers".parse().unwrap())].into();
+    let policy = IdentityPolicy { create_users: true, groups };
+    bench.app.sign_in_with_identity(&identity, &policy, "test", None).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_proof_of_a_moment_ago_makes_a_session_fresh() {
+    let bench = bench(Engine::Sqlite).await;
+    let now = bench.app.store().begin_read().await.unwrap().now();
+    for (proved_at, is_fresh) in [
+        (Some(now), true),
+        (Some(now.minus(14 * MINUTE)), true),
+        // The provider knew the person from this morning, and asked for nothing.
+        (Some(now.minus(16 * MINUTE)), false),
+        (None, false),
+    ] {
+        let session = identify(&bench, "mia", proved_at, false).await;
+        let me = bench.call(&actor_of(&bench, &session.secret).await, "whoami", json!({})).await.unwrap();
+        assert_eq!(me["human_authority_until"].is_string(), is_fresh, "{proved_at:?}: {me}");
+    }
+    // A provider whose clock is ahead makes it last no longer.
+    let session = identify(&bench, "mia", Some(now.plus(60 * MINUTE)), false).await;
+    let me = bench.call(&actor_of(&bench, &session.secret).await, "whoami", json!({})).await.unwrap();
+    assert_eq!(me["human_authority_until"], json!(now.plus(15 * MINUTE)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_provider_changes_is_audited_and_counts_as_a_change() {
+    for engine in Engine::ALL {
+        let bench = bench(engine).await;
+        identify(&bench, "mia", None, true).await;
+        let groups = bench.call(&bench.owner, "list_groups", json!({})).await.unwrap();
+        let group = &groups["groups"][0];
+        let seen = bench.call(&bench.owner, "get_group", json!({ "group_id": group["id"] })).await.unwrap();
+        let people = bench.call(&bench.owner, "list_principals", json!({})).await.unwrap();
+        let mia = people["principals"].as_array().unwrap().iter().find(|one| one["name"] == "mia").unwrap();
+        assert_eq!(seen["members"], json!([mia["id"]]));
+        for made in [&mia["id"], &group["id"]] {
+            let rows = bench.call(&bench.owner, "list_audit", json!({ "object": made })).await.unwrap();
+            let is_named = |row: &Value| row["detail"]["name"].is_string() && row["operation"] == "sign_in";
+            assert!(rows["entries"].as_array().unwrap().iter().any(is_named), "{rows}");
+        }
+
+        // She leaves the group at the provider; whoever saw her in it before does not put her back.
+        identify(&bench, "mia", None, false).await;
+        let put = json!({
+            "group_id": group["id"], "members": seen["members"], "expected_version": seen["version"],
+        });
+        let stale = bench.call(&bench.owner, "put_group_members", put).await.unwrap_err();
+        assert_eq!(stale.reason(), Some("stale_version"), "{engine:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_administrator_without_a_way_in_is_none() {
+    let bench = bench(Engine::Sqlite).await;
+    let name = "admin".parse().unwrap();
+    let id = bench.app.ensure_principal(PrincipalClass::User, &name, true).await.unwrap();
+    let olga = json!({ "principal_id": bench.owner.principal, "admin": false });
+    let refused = bench.call(&bench.owner, "update_principal", olga.clone()).await.unwrap_err();
+    assert_eq!(refused.reason(), Some("last_admin"));
+    let link = bench.app.create_sign_in_link(&name).await.unwrap();
+    let used = bench.app.use_sign_in_link(&link.secret, PASSWORD, "test", None).await.unwrap();
+    assert_eq!(actor_of(&bench, &used.secret).await.principal, id);
+    bench.call(&bench.owner, "update_principal", olga).await.unwrap();
 }

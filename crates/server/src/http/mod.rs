@@ -31,7 +31,7 @@ pub(crate) use invoke::invoke;
 pub(crate) use json::{object, without_repeated_names};
 pub(crate) use problem::{Refused, report, unknown_method, unknown_path};
 
-pub(crate) use rate::{Peer, Rates, address_of};
+pub(crate) use rate::{Peer, Rates, address_of, network};
 pub(crate) use session_cookie::{FLOW_COOKIE, clear_cookie, flow_cookie, session_cookie};
 
 use crate::ServerSettings;

@@ -22,7 +22,7 @@ use crate::{RateLimits, ServerSettings};
 
 /// After so many calls, buckets that are full again are forgotten.
 const SWEEP_EVERY: u32 = 1024;
-/// Buckets at a time; beyond, only callers who have one are served.
+/// Buckets at a time; beyond, everybody waits until some are full again and forgotten.
 const MAX_BUCKETS: usize = 100_000;
 
 /// The address that a connection comes from.
@@ -106,7 +106,7 @@ pub(crate) fn address_of(settings: &ServerSettings, extensions: &Extensions, hea
 }
 
 /// What one household or rack has at its disposal counts as one: of IPv6 the first 64 bits.
-fn network(address: IpAddr) -> IpAddr {
+pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64))),
         v4 => v4,

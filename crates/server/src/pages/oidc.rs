@@ -101,8 +101,8 @@ fn provider(context: &Context) -> Result<&OidcSettings> {
 }
 
 fn proven(identity: Identity) -> ProvenIdentity {
-    let Identity { issuer, subject, preferred_name, groups } = identity;
-    ProvenIdentity { issuer, subject, preferred_name, groups }
+    let Identity { issuer, subject, preferred_name, groups, proved_at } = identity;
+    ProvenIdentity { issuer, subject, preferred_name, groups, proved_at }
 }
 
 /// The provider's own word for it, where it is one word.

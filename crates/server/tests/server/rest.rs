@@ -85,3 +85,12 @@ async fn head_answers_like_get() {
     assert_eq!(head.header("content-length"), get.body.len().to_string());
     assert!(head.body.is_empty());
 }
+
+#[tokio::test]
+async fn a_refusal_is_no_larger_than_what_it_refuses() {
+    let world = World::new().await;
+    let body = format!("{{\"{}\": 1}}", "x".repeat(60_000));
+    let answer = world.post_text("/api/v1/projects", &world.token, body).await;
+    assert_eq!((answer.status().as_u16(), answer.json()["code"].as_str()), (422, Some("invalid_arguments")));
+    assert!(answer.body.len() < 20_000, "{} bytes", answer.body.len());
+}

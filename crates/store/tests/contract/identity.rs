@@ -49,7 +49,7 @@ impl Fixture {
         Group { id: id!(self, GroupId), name: name.parse().unwrap(), version: 1, created_at: at(3) }
     }
 
-    fn token(&self, principal: PrincipalId, secret: &str) -> Token {
+    pub(crate) fn token(&self, principal: PrincipalId, secret: &str) -> Token {
         Token {
             id: id!(self, TokenId),
             principal_id: principal,
@@ -157,23 +157,25 @@ async fn members_of_groups(engine: Engine) {
     for group in [&group, &other] {
         tx.insert_group(group).await.unwrap();
     }
-    tx.add_group_member(group.id, ada).await.unwrap();
-    tx.add_group_member(group.id, ada).await.unwrap();
-    tx.add_group_member(other.id, ada).await.unwrap();
+    assert!(tx.add_group_member(group.id, ada).await.unwrap());
+    assert!(!tx.add_group_member(group.id, ada).await.unwrap());
+    assert!(tx.add_group_member(other.id, ada).await.unwrap());
     assert_eq!(tx.group_members(group.id).await.unwrap(), [ada]);
-    assert_same(tx.groups_of(ada).await.unwrap(), vec![group.clone(), other.clone()]);
+    let version = |group: &Group, version| Group { version, ..group.clone() };
+    assert_same(tx.groups_of(ada).await.unwrap(), vec![version(&group, 2), version(&other, 2)]);
     assert!(tx.groups_of(bob.id).await.unwrap().is_empty());
 
     tx.put_group_members(group.id, &[bob.id, ada]).await.unwrap();
     assert_eq!(tx.group_members(group.id).await.unwrap(), [ada, bob.id]);
     tx.put_group_members(group.id, &[bob.id]).await.unwrap();
     assert_eq!(tx.group_members(group.id).await.unwrap(), [bob.id]);
-    assert_same(tx.group(group.id).await.unwrap(), Some(Group { version: 3, ..group.clone() }));
+    assert_same(tx.group(group.id).await.unwrap(), Some(version(&group, 4)));
     assert_eq!(tx.group_members(other.id).await.unwrap(), [ada]);
 
     assert!(tx.remove_group_member(group.id, bob.id).await.unwrap());
     assert!(!tx.remove_group_member(group.id, bob.id).await.unwrap());
     assert!(tx.group_members(group.id).await.unwrap().is_empty());
+    assert_same(tx.group(group.id).await.unwrap(), Some(version(&group, 5)));
 }
 
 async fn grants_through_groups(engine: Engine) {
@@ -258,6 +260,8 @@ async fn principals_are_listed_and_disabled(engine: Engine) {
 
     assert!(!tx.has_administrator().await.unwrap());
     tx.set_principal_admin(bob.id, Some(at(8))).await.unwrap();
+    assert!(!tx.has_administrator().await.unwrap(), "bob has no way in");
+    tx.insert_token(&fixture.token(bob.id, "bob")).await.unwrap();
     assert!(tx.has_administrator().await.unwrap());
     assert_same(tx.principal(bob.id).await.unwrap(), Some(Principal { admin_since: Some(at(8)), ..bob.clone() }));
     tx.set_principal_disabled(bob.id, Some(at(9))).await.unwrap();

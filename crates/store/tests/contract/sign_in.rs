@@ -167,6 +167,15 @@ async fn administrators(engine: Engine) {
     ada = fixture.principal(PrincipalClass::User, "root");
     ada.admin_since = Some(at(1));
     tx.insert_principal(&ada).await.unwrap();
+    assert!(!tx.has_administrator().await.unwrap(), "root has no way in");
+    let token = fixture.token(ada.id, "root");
+    tx.insert_token(&token).await.unwrap();
+    assert!(tx.has_administrator().await.unwrap());
+    assert!(tx.revoke_token(token.id).await.unwrap());
+    assert!(!tx.has_administrator().await.unwrap());
+    tx.insert_identity("https://id.example", "root", ada.id).await.unwrap();
+    assert!(tx.has_administrator().await.unwrap());
+    tx.put_password(ada.id, "hash").await.unwrap();
     assert!(tx.has_administrator().await.unwrap());
     tx.set_principal_disabled(ada.id, Some(at(2))).await.unwrap();
     assert!(!tx.has_administrator().await.unwrap());
