@@ -53,10 +53,7 @@ pub fn read(path: &Path) -> Result<Option<Zeroizing<String>>> {
 ///
 /// # Errors
 /// Those of [`read`] and of `after`; `invalid_arguments` when the file cannot be written.
-pub fn change(
-    path: &Path,
-    after: impl FnOnce(Option<&str>) -> Result<Option<Zeroizing<String>>>,
-) -> Result<()> {
+pub fn change(path: &Path, after: impl FnOnce(Option<&str>) -> Result<Option<Zeroizing<String>>>) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let unwritten = |error: io::Error| refused(path, "cannot be written").with_source(error);
     // Held until the file is in its place.

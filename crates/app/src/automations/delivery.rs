@@ -50,12 +50,14 @@ pub(super) async fn start(
     admissible.queue(unit, trigger).await
 }
 
-/// Whether an error is the last word on a delivery, rather than a fault that a repeat may not meet.
+/// Whether an error is the last word on a delivery, rather than a fault that a repeat may not meet. A refused row is
+/// none: on PostgreSQL nothing more can be written in its transaction.
 pub(super) fn is_final(error: &Error) -> bool {
-    matches!(
-        error.code(),
-        Code::PermissionDenied | Code::NotFound | Code::Conflict | Code::InvalidArguments | Code::LimitExceeded
-    )
+    error.reason() != Some("exists")
+        && matches!(
+            error.code(),
+            Code::PermissionDenied | Code::NotFound | Code::Conflict | Code::InvalidArguments | Code::LimitExceeded
+        )
 }
 
 /// The refusal that an error is told as.

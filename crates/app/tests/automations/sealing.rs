@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use pinhole_app::{App, Parts, Resealed, Settings};
 use pinhole_blobs::Blobs;
-use pinhole_core::AutomationId;
+use pinhole_core::{AutomationId, RandomIds};
 use pinhole_jobs::WakeSender;
 use pinhole_seal::MasterKeys;
 use pinhole_store::{Automation, SealedSecret, WebhookSecrets};
-use pinhole_testkit::{Engine, SeededIds};
+use pinhole_testkit::Engine;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -29,7 +29,7 @@ const WEBHOOKS: u32 = 101;
 
 /// The application with other master keys.
 fn with(keepers: &Keepers, blobs: &TempDir, keys: &str) -> App {
-    let ids = Arc::new(SeededIds::new(7));
+    let ids = Arc::new(RandomIds);
     App::new(Parts {
         store: keepers.bench.app.store().clone(),
         blobs: Blobs::local(blobs.path()).unwrap(),

@@ -158,11 +158,6 @@ async fn a_link_ends_after_a_day() {
     assert_eq!(used.err().map(|error| error.code()), Some(Code::NotFound));
 }
 
-/// The actor of a session that goes on.
-async fn actor_of(bench: &Bench, secret: &str) -> Actor {
-    bench.app.authenticate_session(secret, RequestId::from_uuid(RandomIds.uuid())).await.unwrap()
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn strangers_keep_nobody_from_proving_again() {
     let bench = bench(Engine::Sqlite).await;
