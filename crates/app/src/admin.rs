@@ -184,27 +184,3 @@ async fn find_grant(
     };
     Ok(Grant { subject, project_id: project.id, environment_id, role })
 }
-
-#[cfg(test)]
-mod tests {
-    use proptest::{prelude::*, sample::Index};
-
-    use super::*;
-
-    /// As a scanner looks at it: without knowing any secret.
-    fn is_whole(text: &str) -> bool {
-        let (body, checksum) = text.split_at(text.len() - 8);
-        Sha256Digest::of(body.as_bytes()).hex().starts_with(checksum)
-    }
-
-    proptest! {
-        #[test]
-        fn a_mistyped_secret_is_told(secret in any::<[u8; 32]>(), place in any::<Index>(), other in "[0-9a-f]") {
-            let written = with_checksum("phu", &secret);
-            prop_assert!(is_whole(&written) && written.len() == 4 + 64 + 8);
-            let place = 4 + place.index(72);
-            let mistyped = format!("{}{other}{}", &written[..place], &written[place + 1..]);
-            prop_assert_eq!(is_whole(&mistyped), mistyped == written);
-        }
-    }
-}

@@ -191,13 +191,13 @@ mod tests {
                 environment_id: environment.map(|number| EnvironmentId::from_uuid(Uuid::from_u128(number))),
                 role,
             };
-            let place: Place = Place::of(&grant).parse().unwrap();
-            prop_assert_eq!(Place::of(&place.grant(grant.project_id)), Place::of(&grant));
+            let place: Position = Position::of(&grant).parse().unwrap();
+            prop_assert_eq!(Position::of(&place.grant(grant.project_id)), Position::of(&grant));
         }
 
         #[test]
         fn no_place_is_too_odd(text in "(prn_[0-9a-f]{32})?/?(env_[0-9a-f]{32})?/[a-z]{0,8}|.{0,60}") {
-            let _refused = text.parse::<Place>();
+            let _refused = text.parse::<Position>();
         }
     }
 }
