@@ -53,7 +53,7 @@ impl App {
                         || Error::conflict("exists", "a principal of this name exists: name it with the class, and as an administrator only if it is one");
                     return if same { Ok(found.id) } else { Err(other()) };
                 }
-                let principal = principals::insert(unit, class, name, admin).await?;
+                let principal = principals::insert(unit, class, name, admin, None).await?;
                 Ok(principal.id)
             })
         })

@@ -10,8 +10,11 @@ mod catalog;
 mod consume;
 mod decide;
 mod entry;
+mod fork;
 mod lifecycle;
+mod line;
 mod policy;
+mod promote;
 mod proposal;
 mod rebaseline;
 mod request;
@@ -24,13 +27,16 @@ use pinhole_store::Candidate;
 
 pub(crate) use self::{
     approval::{Requested, authorised as authorised_approval, get as get_approval, list as list_approvals},
-    candidate::{capture_structured, capture_visual},
+    candidate::{capture_structured, capture_visual, check_line},
     catalog::{catalog_input, get_revision, list_revisions},
     consume::consume,
     decide::decide,
     entry::{get as get_entry, list as list_entries},
+    fork::fork,
     lifecycle::{invalidate, retire},
+    line::{get as get_line, list as list_lines},
     policy::{get as get_policy, update as update_policy},
+    promote::promote,
     proposal::end_captures,
     rebaseline::rebaseline,
     request::request,

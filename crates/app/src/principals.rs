@@ -19,7 +19,10 @@ pub(crate) async fn create(app: &App, actor: &Actor, command: CreatePrincipal) -
                     return Ok(PrincipalView { replayed: true, ..principal_view(principal) });
                 }
             };
-            let principal = insert(unit, command.class, &command.name, command.admin).await?;
+            if let Some(owner) = command.owner_id {
+                check_owner(unit, command.class, owner).await?;
+            }
+            let principal = insert(unit, command.class, &command.name, command.admin, command.owner_id).await?;
             unit.remember(call, principal.id).await?;
             Ok(principal_view(principal))
         })
@@ -27,8 +30,21 @@ pub(crate) async fn create(app: &App, actor: &Actor, command: CreatePrincipal) -
     .await
 }
 
+/// Refuses an owner who is no user, or of somebody who is no service.
+async fn check_owner(unit: &mut Unit, class: PrincipalClass, owner: PrincipalId) -> Result<()> {
+    let found = unit.principal(owner).await?;
+    let fits = class == PrincipalClass::Service && found.is_some_and(|owner| owner.class == PrincipalClass::User);
+    if fits { Ok(()) } else { Err(Error::invalid("owner_id", "expected a user, and that for a service")) }
+}
+
 /// Adds a principal with its audit row; `conflict` when the name is taken.
-pub(crate) async fn insert(unit: &mut Unit, class: PrincipalClass, name: &Name, admin: bool) -> Result<Principal> {
+pub(crate) async fn insert(
+    unit: &mut Unit,
+    class: PrincipalClass,
+    name: &Name,
+    admin: bool,
+    owner: Option<PrincipalId>,
+) -> Result<Principal> {
     let principal = Principal {
         id: PrincipalId::from_uuid(unit.uuid()),
         class,
@@ -36,9 +52,10 @@ pub(crate) async fn insert(unit: &mut Unit, class: PrincipalClass, name: &Name, 
         admin_since: admin.then(|| unit.now()),
         created_at: unit.now(),
         disabled_at: None,
+        owner_id: owner,
     };
     unit.insert_principal(&principal).await?;
-    let detail = json!({ "class": class, "name": name, "admin": admin });
+    let detail = json!({ "class": class, "name": name, "admin": admin, "owner": owner });
     unit.audit(None, Some(principal.id.to_string()), detail).await?;
     Ok(principal)
 }
@@ -68,16 +85,21 @@ pub(crate) async fn update(app: &App, actor: &Actor, command: UpdatePrincipal) -
             let before = unit.principal(command.principal_id).await?.ok_or_else(Error::not_found)?;
             let disable = command.disabled.filter(|disabled| *disabled != before.disabled_at.is_some());
             let promote = command.admin.filter(|admin| *admin != before.admin_since.is_some());
-            if disable.is_none() && promote.is_none() {
+            let owner = command.owner_id.filter(|owner| Some(*owner) != before.owner_id);
+            if disable.is_none() && promote.is_none() && owner.is_none() {
                 unit.unaudited();
                 return Ok(principal_view(before));
+            }
+            if let Some(owner) = owner {
+                check_owner(unit, before.class, owner).await?;
+                unit.set_principal_owner(before.id, owner).await?;
             }
             let ended = change(unit, before.id, disable, promote).await?;
             if !unit.has_administrator().await? {
                 let message = "the installation would have no administrator who may sign in: make another one first";
                 return Err(Error::conflict("last_admin", message));
             }
-            let detail = json!({ "disabled": disable, "admin": promote, "ended": ended });
+            let detail = json!({ "disabled": disable, "admin": promote, "owner": owner, "ended": ended });
             unit.audit(None, Some(before.id.to_string()), detail).await?;
             unit.principal(before.id).await?.map(principal_view).ok_or_else(Error::not_found)
         })
@@ -102,6 +124,6 @@ async fn change(unit: &mut Unit, id: PrincipalId, disable: Option<bool>, promote
 }
 
 fn principal_view(principal: Principal) -> PrincipalView {
-    let Principal { id, class, name, admin_since, created_at, disabled_at } = principal;
-    PrincipalView { id, class, name, admin_since, disabled_at, created_at, replayed: false }
+    let Principal { id, class, name, admin_since, created_at, disabled_at, owner_id } = principal;
+    PrincipalView { id, class, name, admin_since, disabled_at, owner_id, created_at, replayed: false }
 }

@@ -16,6 +16,7 @@ mod gated;
 mod grants;
 mod investigations;
 mod lifecycle;
+mod lines;
 mod me;
 mod page;
 mod parse;
@@ -64,6 +65,9 @@ pub use investigations::{
     GetInvestigation, InvestigationView, ListInvestigations, OpenInvestigation, QueueView,
 };
 pub use lifecycle::{EndedBaselineView, InvalidateBaseline, Rebaseline, RebaselineRun, RetireBaseline};
+pub use lines::{
+    CatalogLineList, CatalogLineView, ForkCatalogLine, GetCatalogLine, ListCatalogLines, PromoteCatalogLine,
+};
 pub use me::{
     CreateDecisionTicket, ListMySessions, RevokeMySession, SessionList, SessionView, TicketDecision, TicketView,
 };

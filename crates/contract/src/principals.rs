@@ -19,6 +19,9 @@ pub struct PrincipalView {
     pub admin_since: Option<Timestamp>,
     /// Since when it may not sign in any more.
     pub disabled_at: Option<Timestamp>,
+    /// The user who answers for a service; where two persons are asked for, they count as one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner_id: Option<PrincipalId>,
     /// When it was made.
     pub created_at: Timestamp,
     /// True when an earlier call with the same key made it.
@@ -37,6 +40,9 @@ pub struct CreatePrincipal {
     /// Whether it administers the installation.
     #[serde(default)]
     pub admin: bool,
+    /// The user who answers for it, of a service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner_id: Option<PrincipalId>,
     /// One key for one intent.
     #[serde(default, skip_serializing)]
     pub idempotency_key: Option<IdempotencyKey>,
@@ -103,13 +109,16 @@ pub struct UpdatePrincipal {
     /// Whether it administers the installation. As it is when left out.
     #[serde(default)]
     pub admin: Option<bool>,
+    /// The user who answers for a service. As it is when left out.
+    #[serde(default)]
+    pub owner_id: Option<PrincipalId>,
 }
 
 impl Operation for UpdatePrincipal {
     type Output = PrincipalView;
     const SPEC: Spec = Spec {
         name: "update_principal",
-        summary: "Disable or enable a user or a service, or make it an administrator or none.",
+        summary: "Disable or enable a user or a service, make it an administrator or none, or say who answers for a service.",
         permission: Some(Permission::Admin),
         who: Who::Any,
         idempotency: Idempotency::Natural,

@@ -88,6 +88,18 @@ pub struct PublicationIntent {
     pub branch: LineName,
 }
 
+/// The revision of a line that another one comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LineOrigin {
+    /// The line.
+    pub line: LineName,
+    /// Its revision's number.
+    pub revision: u32,
+    /// That revision's digest.
+    pub digest: Sha256Digest,
+}
+
 /// What exactly is approved: its canonical digest is what a decision names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -108,6 +120,9 @@ pub struct ApprovalIntent {
     /// Why an entry is to end; left out where candidates become baselines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
+    /// The revision whose entries are carried to this line; left out where none are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promoted_from: Option<LineOrigin>,
 }
 
 fn baseline() -> ApprovalKind {

@@ -52,6 +52,9 @@ text_enum! {
     }
 }
 
+/// The most items that details list.
+const MAX_ITEMS: usize = 500;
+
 /// What a program can act on. Which members are set depends on the code.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -77,6 +80,9 @@ pub struct Details {
     /// The limit that was passed, in the unit that `field` says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
+    /// What stands in the way, by name; the message says how many there are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<String>,
 }
 
 type Source = Box<dyn std::error::Error + Send + Sync>;
@@ -137,6 +143,18 @@ impl Error {
     /// A state rule refuses it; `reason` is a stable word.
     pub fn conflict(reason: impl Into<String>, message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::Conflict, message, Details { reason: Some(reason.into()), ..Details::default() })
+    }
+
+    /// A state rule refuses some of what was asked for; `items` are their names, of which the details list the first 500.
+    pub fn conflict_of(
+        reason: impl Into<String>,
+        message: impl Into<Cow<'static, str>>,
+        mut items: Vec<String>,
+    ) -> Self {
+        items.truncate(MAX_ITEMS);
+        let mut error = Self::conflict(reason, message);
+        error.0.details.items = items;
+        error
     }
 
     /// The expected version is not the present one.

@@ -30,7 +30,9 @@ pub use capture::{
     ArtifactKind, ArtifactRef, CellFailure, FailedAssertion, NotEvidence, RenderFacts, RulesFacts, SandboxFacts,
     StagedArtifact, StagedCheckpoint, StagedExtract, Submission,
 };
-pub use catalog::{ApprovalIntent, ApprovalItem, ApprovalKind, BaselineKey, BaselineKind, PublicationIntent};
+pub use catalog::{
+    ApprovalIntent, ApprovalItem, ApprovalKind, BaselineKey, BaselineKind, LineOrigin, PublicationIntent,
+};
 pub use cron::{CronExpression, ZoneName};
 pub use digest::{Blake3Digest, Sha256Digest};
 pub use error::{Code, Details, Error, Result};

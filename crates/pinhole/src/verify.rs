@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::{Args, Subcommand};
-use pinhole_core::{Error, Result};
+use pinhole_core::{Error, LineOrigin, Result};
 use pinhole_receipt::{Predicate as _, TrustedKeys, VerifyError, read_tree, verify_catalog, verify_receipt};
 
 use crate::{
@@ -91,8 +91,12 @@ pub(crate) fn catalog(directory: &Path, keys: &Path) -> Result<Result<String, Ve
     let keys = trusted(keys)?;
     let checked = read_tree(directory).and_then(|files| verify_catalog(&files, &keys));
     Ok(checked.map(|report| {
+        let origin = report.forked_from.as_ref().map_or_else(String::new, |origin| {
+            let LineOrigin { line, revision, digest } = origin;
+            format!("; it was forked from line {line} revision {revision}, {digest}, which is not in this tree")
+        });
         format!(
-            "catalog {} line {} revision {}: {} active entries, {} signed statements; \
+            "catalog {} line {} revision {}: {} active entries, {} signed statements{origin}; \
              commit signature and trailers were not looked at",
             report.project, report.line, report.revision, report.active_entries, report.statements
         )

@@ -144,14 +144,14 @@ impl Evidence {
         if named { Ok(()) } else { Err(wrong()) }
     }
 
-    /// Whether receipt, review and decisions support `entry`. On a forked line, what was approved for the line that it
-    /// was forked from counts.
-    pub(crate) fn supports(&self, entry: &CatalogEntry, forked: bool) -> Result<(), VerifyError> {
+    /// Whether receipt, review and decisions support `entry`. For one that came along with a fork, what was approved for
+    /// another line counts.
+    pub(crate) fn supports(&self, entry: &CatalogEntry, came_along: bool) -> Result<(), VerifyError> {
         self.check_receipt(entry)?;
         self.check_review(entry)?;
         let decision = self.approved_as(entry.approval, ApprovalKind::Baseline)?;
         let is_this = |item: &ApprovalItem| {
-            same_key(&item.key, &entry.key, forked)
+            same_key(&item.key, &entry.key, came_along)
                 && item.capture_digest == entry.capture_digest
                 && item.review == entry.review
         };
@@ -205,8 +205,8 @@ impl Evidence {
     }
 }
 
-fn same_key(approved: &BaselineKey, published: &BaselineKey, forked: bool) -> bool {
-    if forked {
+fn same_key(approved: &BaselineKey, published: &BaselineKey, came_along: bool) -> bool {
+    if came_along {
         BaselineKey { line: published.line.clone(), ..approved.clone() } == *published
     } else {
         approved == published

@@ -174,6 +174,7 @@ fn decision(entry: &CatalogEntry, number: u64, person: u64) -> ApprovalDecision 
         release_label: None,
         publication: None,
         reason: None,
+        promoted_from: None,
     };
     ApprovalDecision {
         decision: id::<DecisionId>("dec", number),

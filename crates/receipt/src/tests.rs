@@ -266,8 +266,39 @@ fn a_fork_continues_the_chain_of_the_line_that_it_left() {
         fixture::seal(&mut input, &signer);
         verify_catalog(&render(&input).unwrap().files, &trusted())
     };
-    assert_eq!(fork(|_| {}).unwrap().revision, 1);
+    let report = fork(|_| {}).unwrap();
+    let origin = report.forked_from.unwrap();
+    assert_eq!((report.revision, origin.line.as_str(), origin.revision, origin.digest), (1, "main", 2, digest));
     assert!(fork(|part| part.entry.key.profile = slug("phone")).is_err());
+}
+
+#[test]
+fn what_a_fork_approves_itself_must_be_approved_for_it() {
+    let signer = key(7);
+    let second = |line_of_approval: &str| {
+        let of_line = |part: &mut Parts| part.entry.key.line = "release/2".parse().unwrap();
+        let mut came_along = parts(1, "cart", 1);
+        of_line(&mut came_along);
+        let digest = fixture::second(|_| {}, &signer).revision.digest().unwrap();
+        let cause = RevisionCause::Forked { line: "main".parse().unwrap(), revision: 2, digest };
+        let mut first = fixture::input(&[came_along.clone()], &Files::new(), cause, &signer);
+        fixture::seal(&mut first, &signer);
+        let earlier: Files =
+            first.revisions.iter().map(|(number, bytes)| (number.to_string(), bytes.clone())).collect();
+        let mut own = parts(3, "done", 3);
+        of_line(&mut own);
+        for decision in &mut own.decisions {
+            decision.intent.items[0].key.line = line_of_approval.parse().unwrap();
+            decision.intent_digest = pinhole_core::canonical_json_digest(&decision.intent).unwrap();
+        }
+        let cause = RevisionCause::Consumed { approval: own.entry.approval };
+        let mut input = fixture::input(&[came_along, own], &earlier, cause, &signer);
+        fixture::seal(&mut input, &signer);
+        verify_catalog(&render(&input).unwrap().files, &trusted())
+    };
+    assert_eq!(second("release/2").unwrap().active_entries, 2);
+    let error = second("main").unwrap_err();
+    assert!(error.reason().contains("does not hold this entry"), "{error}");
 }
 
 #[test]

@@ -4,9 +4,9 @@
 //! Must accept nothing that it does not understand: a file of another kind, another byte form or an unknown member is
 //! refused.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use pinhole_core::{EntryState, LineName, PublicationId, Sha256Digest, Slug, canonical_json};
+use pinhole_core::{ApprovalId, EntryState, LineName, LineOrigin, PublicationId, Sha256Digest, Slug, canonical_json};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -32,6 +32,10 @@ pub struct CatalogReport {
     pub revision: u32,
     /// The revision's digest.
     pub digest: Sha256Digest,
+    /// The revision that the line was forked from, which its first revision names as the one before. That revision is
+    /// in the other line's tree, and only there can it be verified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<LineOrigin>,
     /// SHA-256 of `manifest.json`.
     pub manifest_digest: Sha256Digest,
     /// Entries that are active.
@@ -73,12 +77,16 @@ pub fn verify_catalog(files: &Files, keys: &TrustedKeys) -> Result<CatalogReport
         let content = &revision.revision;
         evidence.caused(&content.cause, &entries).map_err(|error| error.within(&revision_path(content.number)))?;
     }
-    let forked = matches!(chain.first().map(|first| &first.revision.cause), Some(RevisionCause::Forked { .. }));
+    let forked_from = chain.first().and_then(|first| first.revision.cause.forked_from());
+    let own = own_approvals(&chain);
     for entry in &entries {
-        evidence.supports(entry, forked).map_err(|error| error.within(&entry.key.path()))?;
+        // What came with the fork was approved for another line, and all the rest for this one.
+        let came_along = forked_from.is_some() && !own.contains(&entry.approval);
+        evidence.supports(entry, came_along).map_err(|error| error.within(&entry.key.path()))?;
     }
     Ok(CatalogReport {
         publications: verify_markers(files, &head, &chain)?,
+        forked_from,
         manifest_digest: Sha256Digest::of(bytes_of(files, MANIFEST_PATH)?),
         active_entries: entries.iter().filter(|entry| entry.state == EntryState::Active).count(),
         entries: entries.len(),
@@ -140,6 +148,15 @@ fn verify_chain(files: &Files, keys: &TrustedKeys, head: &Head) -> Result<Vec<Ca
         return Err(VerifyError::new("revisions/", format!("expected exactly the revisions 1 to {}", head.revision)));
     }
     Ok(chain)
+}
+
+/// The approvals that became revisions of this line.
+fn own_approvals(chain: &[CatalogRevision]) -> BTreeSet<ApprovalId> {
+    let consumed = |signed: &CatalogRevision| match signed.revision.cause {
+        RevisionCause::Consumed { approval } => Some(approval),
+        _ => None,
+    };
+    chain.iter().filter_map(consumed).collect()
 }
 
 /// `catalog.json`, the entries and the signed revision say the same.

@@ -87,6 +87,17 @@ impl Tx {
         self.fetch_optional("SELECT * FROM candidates WHERE id = $1", &[text(id)], read).await
     }
 
+    /// Who proposed what an approval has for the key at `key_path`; `None` when it has no candidate there.
+    pub async fn author_of_item(&mut self, approval: ApprovalId, key_path: &str) -> Result<Option<PrincipalId>> {
+        self.fetch_optional(
+            "SELECT candidates.author FROM approval_items JOIN candidates ON candidates.id = approval_items.candidate_id \
+             WHERE approval_items.approval_id = $1 AND approval_items.key_path = $2",
+            &[text(approval), text(key_path)],
+            |row| row.parse("author"),
+        )
+        .await
+    }
+
     /// The candidates of an approval in the order of its items, at most 500.
     pub async fn candidates_of(&mut self, approval: ApprovalId) -> Result<Vec<Candidate>> {
         self.fetch_all(

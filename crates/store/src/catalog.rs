@@ -20,6 +20,8 @@ pub struct CatalogLine {
     pub head_revision: u32,
     /// Digest of the present revision.
     pub head_sha256: Option<Sha256Digest>,
+    /// When it was made.
+    pub created_at: Timestamp,
 }
 
 /// A catalog revision. Never changes.
@@ -53,6 +55,7 @@ fn read_line(row: &Row) -> Result<CatalogLine> {
         name: row.parse("name")?,
         head_revision: row.int("head_revision")?,
         head_sha256: row.parse_or_null("head_sha256")?,
+        created_at: row.time("created_at")?,
     })
 }
 
@@ -80,6 +83,28 @@ impl Tx {
             read_line,
         )
         .await
+    }
+
+    /// Lines of a project in the order of their names, `limit` of them after `after`.
+    pub async fn list_catalog_lines(
+        &mut self,
+        project: ProjectId,
+        after: Option<&LineName>,
+        limit: u32,
+    ) -> Result<Vec<CatalogLine>> {
+        self.fetch_all(
+            "SELECT * FROM catalog_lines WHERE project_id = $1 AND name > coalesce($2, '') ORDER BY name LIMIT $3",
+            &[text(project), text_or_null(after), int(limit)],
+            read_line,
+        )
+        .await
+    }
+
+    /// How many lines a project has.
+    pub async fn count_catalog_lines(&mut self, project: ProjectId) -> Result<u32> {
+        let query = "SELECT count(*) AS n FROM catalog_lines WHERE project_id = $1";
+        let count = self.fetch_optional(query, &[text(project)], |row| row.int("n")).await?;
+        Ok(count.unwrap_or(0))
     }
 
     /// Moves a line from revision `expected` to the next, which has `digest`; false when it was elsewhere. A line that

@@ -5,7 +5,7 @@ use pinhole_core::{Name, PrincipalClass, PrincipalId, Result, Timestamp};
 use crate::{
     Tx,
     row::Row,
-    value::{int, text, time, time_or_null},
+    value::{int, text, text_or_null, time, time_or_null},
 };
 
 /// A user or a service.
@@ -23,6 +23,8 @@ pub struct Principal {
     pub created_at: Timestamp,
     /// Since when it may not sign in any more.
     pub disabled_at: Option<Timestamp>,
+    /// The user who answers for a service.
+    pub owner_id: Option<PrincipalId>,
 }
 
 fn read(row: &Row) -> Result<Principal> {
@@ -33,16 +35,17 @@ fn read(row: &Row) -> Result<Principal> {
         admin_since: row.time_or_null("admin_since")?,
         created_at: row.time("created_at")?,
         disabled_at: row.time_or_null("disabled_at")?,
+        owner_id: row.parse_or_null("owner_id")?,
     })
 }
 
 impl Tx {
     /// Adds a principal; `conflict` when the name is taken.
     pub async fn insert_principal(&mut self, principal: &Principal) -> Result<()> {
-        let Principal { id, class, name, admin_since, created_at, disabled_at } = principal;
+        let Principal { id, class, name, admin_since, created_at, disabled_at, owner_id } = principal;
         self.execute(
-            "INSERT INTO principals (id, class, name, admin_since, created_at, disabled_at) \
-             VALUES ($1, $2, $3, $4, $5, $6)",
+            "INSERT INTO principals (id, class, name, admin_since, created_at, disabled_at, owner_id) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7)",
             &[
                 text(id),
                 text(class),
@@ -50,6 +53,7 @@ impl Tx {
                 time_or_null(*admin_since),
                 time(*created_at),
                 time_or_null(*disabled_at),
+                text_or_null(*owner_id),
             ],
         )
         .await?;
@@ -91,6 +95,12 @@ impl Tx {
     pub async fn set_principal_disabled(&mut self, id: PrincipalId, disabled_at: Option<Timestamp>) -> Result<()> {
         self.execute("UPDATE principals SET disabled_at = $2 WHERE id = $1", &[text(id), time_or_null(disabled_at)])
             .await?;
+        Ok(())
+    }
+
+    /// Says who answers for a service.
+    pub async fn set_principal_owner(&mut self, id: PrincipalId, owner: PrincipalId) -> Result<()> {
+        self.execute("UPDATE principals SET owner_id = $2 WHERE id = $1", &[text(id), text(owner)]).await?;
         Ok(())
     }
 

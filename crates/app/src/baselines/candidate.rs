@@ -124,7 +124,7 @@ pub(super) async fn first(unit: &mut Unit, keyed: Keyed) -> Result<Result<KeyedC
 }
 
 /// `main` is there from the beginning; every other line was forked.
-pub(super) async fn check_line(unit: &mut Unit, project: ProjectId, line: &LineName) -> Result<()> {
+pub(crate) async fn check_line(unit: &mut Unit, project: ProjectId, line: &LineName) -> Result<()> {
     if *line == LineName::default() || unit.catalog_line(project, line).await?.is_some() {
         return Ok(());
     }

@@ -4,10 +4,9 @@
 use pinhole_contract::{ConsumeBaselineApproval, Materialized, MaterializedView};
 use pinhole_core::{
     Actor, ApprovalItem, ApprovalState, BaselineEntryId, CandidateState, EntryState, Error, Permission, Result,
-    Sha256Digest, canonical_json,
 };
 use pinhole_receipt::{CatalogEntry, RevisionCause};
-use pinhole_store::{Approval, Candidate, CatalogRevision, Entry};
+use pinhole_store::{Approval, Candidate, CatalogRevision};
 use serde_json::json;
 
 use super::{
@@ -92,7 +91,7 @@ async fn materialize(unit: &mut Unit, requested: &Requested, head: &Head) -> Res
     let content = revision::begin(unit, project, line, head, &entries, cause).await?;
     for (entry, candidate) in fresh.into_iter().zip(candidates) {
         unit.end_active_entry(project, &entry.key, EntryState::Superseded, number).await?;
-        insert_entry(unit, candidate, entry, number).await?;
+        revision::insert_entry(unit, (project, candidate.environment_id), entry, number).await?;
         if !unit.move_candidate(candidate.id, CandidateState::Ready, CandidateState::Consumed).await? {
             return Err(Error::transient("a candidate changed beneath its transaction"));
         }
@@ -120,26 +119,6 @@ async fn entry(
         review: item.review,
         approval: approval.id,
     })
-}
-
-async fn insert_entry(unit: &mut Unit, candidate: &Candidate, document: CatalogEntry, number: u32) -> Result<()> {
-    let bytes = canonical_json(&document)?;
-    let entry = Entry {
-        id: document.id,
-        project_id: candidate.project_id,
-        environment_id: candidate.environment_id,
-        key: document.key,
-        receipt_id: document.receipt,
-        approval_id: document.approval,
-        review_id: document.review,
-        sha256: Sha256Digest::of(&bytes),
-        document: String::from_utf8(bytes).map_err(Error::internal)?,
-        state: document.state,
-        since_revision: number,
-        until_revision: None,
-        created_at: unit.now(),
-    };
-    unit.insert_entry(&entry).await
 }
 
 async fn record(unit: &mut Unit, approval: &Approval, revision: &CatalogRevision) -> Result<()> {

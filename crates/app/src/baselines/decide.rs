@@ -1,6 +1,8 @@
 //! `decide_approval`: one person's yes or no to one version of one intent. A denial ends the request and changes nothing
 //! else.
 
+use std::collections::BTreeSet;
+
 use pinhole_contract::{ApprovalView, DecideApproval};
 use pinhole_core::{Actor, ApprovalState, DecisionId, Error, Outcome, Permission, Result, Via};
 use pinhole_receipt::ApprovalDecision;
@@ -61,17 +63,33 @@ async fn human_authority(unit: &mut Unit, command: &DecideApproval, approval: &A
     unit.human_authority(&claim).await
 }
 
-/// Refuses the requester and the authors where two persons are asked for; answers whether they were.
+/// Refuses the requester, the authors and the owners of services among them where two persons are asked for; answers whether they were.
 async fn check_persons(unit: &mut Unit, policy: &Policy, requested: &Requested) -> Result<bool> {
-    let Requested { approval, candidates } = requested;
-    let two_persons = policy.two_persons(unit, approval.project_id).await?;
-    let decider = unit.actor().principal;
-    let involved = approval.requested_by == decider || candidates.iter().any(|candidate| candidate.author == decider);
-    if two_persons && involved {
-        return Err(Error::permission_denied("two_persons")
-            .with_message("not allowed: a requester or author does not decide where two persons are asked for"));
+    let two_persons = policy.two_persons(unit, requested.approval.project_id).await?;
+    if two_persons && is_involved(unit, requested).await? {
+        return Err(Error::permission_denied("two_persons").with_message(
+            "not allowed: a requester, an author, or the owner of a service that is either, does not decide where two \
+             persons are asked for",
+        ));
     }
     Ok(two_persons)
+}
+
+/// Whether the actor requested it or proposed a part of it, or owns a service that did.
+async fn is_involved(unit: &mut Unit, requested: &Requested) -> Result<bool> {
+    let decider = unit.actor().principal;
+    let authors = requested.candidates.iter().map(|candidate| candidate.author);
+    let involved: BTreeSet<_> = authors.chain([requested.approval.requested_by]).collect();
+    if involved.contains(&decider) {
+        return Ok(true);
+    }
+    for principal in involved {
+        let found = unit.principal(principal).await?;
+        if found.is_some_and(|found| found.owner_id == Some(decider)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 async fn sign(

@@ -152,6 +152,7 @@ fn intent_of(ending: &Ending, entry: &Entry, policy_revision: u32) -> Result<App
         release_label: None,
         publication: None,
         reason: Some(ending.reason.clone()),
+        promoted_from: None,
     })
 }
 

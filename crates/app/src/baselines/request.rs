@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use pinhole_contract::{ApprovalRequestItem, ApprovalView, RequestBaselineApproval};
 use pinhole_core::{
     Actor, ApprovalIntent, ApprovalItem, ApprovalKind, BaselineKind, CandidateState, Disposition, EnvironmentId, Error,
-    Permission, Result, ReviewId, Sha256Digest,
+    Permission, PublicationIntent, Result, ReviewId, Sha256Digest,
 };
 use pinhole_store::{Candidate, Project};
 use uuid::Uuid;
@@ -34,7 +34,7 @@ pub(crate) async fn request(app: &App, actor: &Actor, command: RequestBaselineAp
                 }
             };
             check_line(unit, project.id, &command.line).await?;
-            check_remote(unit, command).await?;
+            check_remote(unit, command.publication.as_ref()).await?;
             let policy = Policy::present(unit, project.id).await?;
             let (intent, environments) = intent(unit, command, &candidates, policy.revision).await?;
             let approval = open(unit, project.id, intent, policy.lifetime, &environments).await?;
@@ -70,8 +70,9 @@ async fn load(unit: &mut Unit, project: &Project, items: &[ApprovalRequestItem])
     Ok(candidates)
 }
 
-async fn check_remote(unit: &mut Unit, command: &RequestBaselineApproval) -> Result<()> {
-    let Some(publication) = &command.publication else { return Ok(()) };
+/// Refuses to bind what can never be published as it says.
+pub(super) async fn check_remote(unit: &mut Unit, publication: Option<&PublicationIntent>) -> Result<()> {
+    let Some(publication) = publication else { return Ok(()) };
     match unit.remote_by_slug(&publication.remote).await? {
         Some(remote) => check_branch(&remote, &publication.branch),
         None => {
@@ -107,6 +108,7 @@ async fn intent(
         release_label: command.release_label.clone(),
         publication: command.publication.clone(),
         reason: None,
+        promoted_from: None,
     };
     Ok((intent, environments))
 }
@@ -157,7 +159,7 @@ async fn resolve(
 }
 
 /// The digest of the picture that `id` accepts, when that is the candidate's and nothing newer was said about it.
-async fn check_review(unit: &mut Unit, candidate: &Candidate, id: ReviewId) -> Result<Sha256Digest> {
+pub(super) async fn check_review(unit: &mut Unit, candidate: &Candidate, id: ReviewId) -> Result<Sha256Digest> {
     let review = unit.review(id).await?.filter(|review| review.project_id == candidate.project_id);
     let review = review.ok_or_else(Error::not_found)?;
     let receipt = receipt_of(unit, candidate).await?;

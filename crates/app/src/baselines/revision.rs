@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use pinhole_core::{BaselineKey, Error, LineName, ProjectId, Result, Sha256Digest};
+use pinhole_core::{BaselineKey, EnvironmentId, Error, LineName, ProjectId, Result, Sha256Digest, canonical_json};
 use pinhole_receipt::{
     CatalogEntry, CatalogRevision as Statement, RevisionCause, RevisionContent, entries_digest, manifest,
 };
-use pinhole_store::CatalogRevision;
+use pinhole_store::{CatalogRevision, Entry};
 
 use super::catalog::assemble;
 use crate::unit::Unit;
@@ -27,6 +27,20 @@ impl Head {
             revision: found.as_ref().map_or(0, |line| line.head_revision),
             digest: found.and_then(|line| line.head_sha256),
         })
+    }
+
+    /// Before the first revision of a line that is forked from the revision with this digest: that one takes the place
+    /// of the one before.
+    pub(super) const fn forked(digest: Sha256Digest) -> Self {
+        Self { revision: 0, digest: Some(digest) }
+    }
+
+    /// The present revision's digest.
+    ///
+    /// # Errors
+    /// `internal` when the line has no revision.
+    pub(super) fn digest(&self) -> Result<Sha256Digest> {
+        self.digest.ok_or_else(|| Error::internal("a line without a revision"))
     }
 
     /// The number of the revision that comes next.
@@ -84,4 +98,30 @@ pub(super) async fn end(unit: &mut Unit, project: ProjectId, content: RevisionCo
     };
     unit.insert_catalog_revision(&revision).await?;
     Ok(revision)
+}
+
+/// Adds an entry of the environment as of revision `number`.
+pub(super) async fn insert_entry(
+    unit: &mut Unit,
+    (project, environment): (ProjectId, EnvironmentId),
+    document: CatalogEntry,
+    number: u32,
+) -> Result<()> {
+    let bytes = canonical_json(&document)?;
+    let entry = Entry {
+        id: document.id,
+        project_id: project,
+        environment_id: environment,
+        key: document.key,
+        receipt_id: document.receipt,
+        approval_id: document.approval,
+        review_id: document.review,
+        sha256: Sha256Digest::of(&bytes),
+        document: String::from_utf8(bytes).map_err(Error::internal)?,
+        state: document.state,
+        since_revision: number,
+        until_revision: None,
+        created_at: unit.now(),
+    };
+    unit.insert_entry(&entry).await
 }

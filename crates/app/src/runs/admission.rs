@@ -18,6 +18,7 @@ use url::Url;
 use super::view::{authorised_part, view_of};
 use crate::{
     App,
+    baselines::check_line,
     environments::{allowed_hosts, check_base_url, check_override, document_of},
     idempotency::Keyed,
     readiness::check_space,
@@ -287,6 +288,9 @@ async fn resolve_baseline(
 }
 
 /// The line's revision and digest; `None` when `latest` of a line that has none.
+///
+/// # Errors
+/// `conflict` when there is no such line, so that a mistyped name is not taken for one that is still empty.
 async fn resolve_line(
     unit: &mut Unit,
     project: &Project,
@@ -295,10 +299,13 @@ async fn resolve_line(
 ) -> Result<Option<(u32, Sha256Digest)>> {
     let number = match revision {
         LineRevision::Number(number) => number,
-        LineRevision::Latest => match unit.catalog_line(project.id, name).await? {
-            Some(line) if line.head_revision > 0 => line.head_revision,
-            _ => return Ok(None),
-        },
+        LineRevision::Latest => {
+            check_line(unit, project.id, name).await?;
+            match unit.catalog_line(project.id, name).await? {
+                Some(line) if line.head_revision > 0 => line.head_revision,
+                _ => return Ok(None),
+            }
+        }
     };
     let found = unit.catalog_revision(project.id, name, number).await?.ok_or_else(Error::not_found)?;
     Ok(Some((found.revision, found.sha256)))

@@ -216,7 +216,7 @@ fn unknown_identity(identity: &ProvenIdentity) -> Error {
 /// A user for an identity that nobody has.
 async fn create_user(unit: &mut Unit, identity: &ProvenIdentity) -> Result<PrincipalId> {
     let name = free_name(unit, identity).await?;
-    let user = principals::insert(unit, PrincipalClass::User, &name, false).await?;
+    let user = principals::insert(unit, PrincipalClass::User, &name, false, None).await?;
     unit.insert_identity(&identity.issuer, &identity.subject, user.id).await?;
     Ok(user.id)
 }

@@ -1,12 +1,11 @@
 //! `decide_approval`: who decides, on which version, and what a denial leaves alone.
 
-use std::{collections::BTreeMap, process::Command};
-
 use pinhole_core::{Disposition, Outcome, PrincipalClass, Role};
-use pinhole_testkit::{Database, Engine};
+use pinhole_testkit::Engine;
 use serde_json::{Value, json};
 
 use crate::{
+    dump::changed,
     path::{DAY, Path, darker, id, reason},
     support::{GOOD, PROJECT, refused},
 };
@@ -117,42 +116,41 @@ async fn a_request_whose_capture_was_reviewed_again_is_superseded() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_denial_changes_its_own_rows_alone() {
-    let path = Path::on(Engine::Postgres).await;
-    path.materialised(GOOD, 0).await;
-    let approval = path.requested(darker(3)).await;
-    let before = dump(&path.bench.database);
-    let denied = path.decide(&approval, Outcome::Deny).await.unwrap();
-    assert_eq!(denied["state"], "denied");
-    let after = dump(&path.bench.database);
-    let changed: Vec<_> =
-        after.iter().filter(|(table, rows)| before[*table] != **rows).map(|(table, _)| table).collect();
-    assert_eq!(changed, ["approvals", "audit", "decisions", "events", "tickets"]);
-    let rows = |dump: &BTreeMap<String, String>, table: &str| dump[table].lines().count();
-    for (table, more) in [("approvals", 0), ("decisions", 1), ("events", 1), ("audit", 2), ("tickets", 1)] {
-        assert_eq!(rows(&after, table), rows(&before, table) + more, "{table}");
+    for engine in Engine::ALL {
+        let path = Path::on(engine).await;
+        path.materialised(GOOD, 0).await;
+        publish(&path).await;
+        let approval = path.requested(darker(3)).await;
+        let before = path.bench.dump();
+        assert!(before.iter().any(|(table, rows)| table.ends_with("obs") && !rows.is_empty()), "there are jobs");
+        let denied = path.decide(&approval, Outcome::Deny).await.unwrap();
+        assert_eq!(denied["state"], "denied");
+        let after = path.bench.dump();
+        // Candidates, reviews, entries, revisions, publications and jobs are none of them.
+        assert_eq!(changed(&before, &after), ["approvals", "audit", "decisions", "events", "tickets"]);
+        for (table, more) in [("approvals", 0), ("decisions", 1), ("events", 1), ("audit", 2), ("tickets", 1)] {
+            assert_eq!(after[table].len(), before[table].len() + more, "{table}");
+        }
+        let outcome = path.consume(&denied, 1).await;
+        assert_eq!(refused(outcome), ("conflict", "not_approved".into()));
+        // The items themselves are as good as before.
+        let items: Value = denied["intent"]["items"].as_array().unwrap().iter().map(item).collect();
+        let again = path.request(items).await.unwrap();
+        assert_eq!(path.decide(&again, Outcome::Approve).await.unwrap()["state"], "approved");
     }
-    let outcome = path.consume(&denied, 1).await;
-    assert_eq!(refused(outcome), ("conflict", "not_approved".into()));
-    // The items themselves are as good as before.
-    let items: Value = denied["intent"]["items"].as_array().unwrap().iter().map(item).collect();
-    let again = path.request(items).await.unwrap();
-    assert_eq!(path.decide(&again, Outcome::Approve).await.unwrap()["state"], "approved");
+}
+
+/// Queues a publication, so that there is one to be left alone.
+async fn publish(path: &Path) {
+    let publisher = path.bench.service("publisher", &[Role::Publisher]).await;
+    path.bench.app.put_remote(&"origin".parse().unwrap(), "file:///nowhere.git", &["*".into()]).await.unwrap();
+    let input = json!({
+        "project": PROJECT, "remote": "origin", "branch": "baselines", "expected_head": { "commit": null },
+        "expected_version": 1,
+    });
+    path.bench.keyed(&publisher, "publish_baseline_catalog", input).await.unwrap();
 }
 
 fn item(item: &Value) -> Value {
     json!({ "candidate_id": item["candidate"], "review_id": item["review"] })
-}
-
-/// Every row of every table.
-fn dump(database: &Database) -> BTreeMap<String, String> {
-    let query = |sql: &str| {
-        let psql = Command::new("psql").args(["--no-psqlrc", "-qAtc", sql, database.url()]).output().unwrap();
-        assert!(psql.status.success(), "{}", String::from_utf8_lossy(&psql.stderr));
-        String::from_utf8(psql.stdout).unwrap()
-    };
-    let tables = query("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1");
-    let rows = |table: &str| query(&format!("SELECT t::text FROM {table} AS t ORDER BY 1"));
-    let dump: BTreeMap<_, _> = tables.lines().map(|table| (table.to_owned(), rows(table))).collect();
-    assert!(dump.len() > 20, "{:?}", dump.keys());
-    dump
 }

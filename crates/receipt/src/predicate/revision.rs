@@ -1,8 +1,8 @@
 //! What the catalog says of itself: its revisions and where they were seen published.
 
 use pinhole_core::{
-    ApprovalId, BaselineEntryId, LineName, PrincipalId, PublicationId, Reason, Result, Sha256Digest, Slug, Timestamp,
-    canonical_json_digest,
+    ApprovalId, BaselineEntryId, LineName, LineOrigin, PrincipalId, PublicationId, Reason, Result, Sha256Digest, Slug,
+    Timestamp, canonical_json_digest,
 };
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +51,18 @@ pub enum RevisionCause {
         /// That revision's digest; it is the previous digest too.
         digest: Sha256Digest,
     },
+}
+
+impl RevisionCause {
+    /// The revision that the line was forked from, if this is the cause of a fork.
+    pub fn forked_from(&self) -> Option<LineOrigin> {
+        match self {
+            Self::Forked { line, revision, digest } => {
+                Some(LineOrigin { line: line.clone(), revision: *revision, digest: *digest })
+            }
+            Self::Consumed { .. } | Self::Retired { .. } | Self::Invalidated { .. } => None,
+        }
+    }
 }
 
 /// The part of a catalog revision whose digest is the revision's digest. It knows nothing of the published files, so

@@ -148,6 +148,13 @@ fn facts(approval: &ApprovalView, evidence: &ApprovalEvidence) -> String {
             publication
                 .map_or_else(|| "none".into(), |to| format!("branch {} of {}", code(&to.branch), code(&to.remote))),
         ),
+        (
+            "Carried from",
+            intent.promoted_from.as_ref().map_or_else(
+                || "no other line".into(),
+                |from| format!("line {} revision {}", code(&from.line), from.revision),
+            ),
+        ),
         ("Intent", code(approval.intent_digest)),
         ("Version", approval.version.to_string()),
     ];

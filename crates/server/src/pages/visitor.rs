@@ -64,8 +64,13 @@ impl Visitor {
 
     /// The page's path, with one parameter as its query.
     pub(super) fn here_with(&self, name: &str, value: &str) -> String {
+        self.here_with_all(&[(name, value)])
+    }
+
+    /// The page's path, with these parameters as its query.
+    pub(super) fn here_with_all(&self, pairs: &[(&str, &str)]) -> String {
         let path = self.here.split('?').next().unwrap_or_default();
-        format!("{path}?{}", form_urlencoded::Serializer::new(String::new()).append_pair(name, value).finish())
+        format!("{path}?{}", form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish())
     }
 
     /// Calls an operation that reads and takes its view.

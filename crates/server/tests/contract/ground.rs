@@ -212,6 +212,23 @@ impl Ground {
         consumption(&approval, self.head().await)
     }
 
+    /// What a line of its own is promoted with, which has an entry that `main` has not.
+    pub(crate) async fn promotion(&self) -> Value {
+        let (bench, line) = (&self.path.bench, self.fresh("release/line"));
+        let fork = json!({ "project": PROJECT, "line": line, "revision": self.head().await });
+        bench.keyed(&bench.owner, "fork_catalog_line", fork).await.unwrap();
+        let receipt = self.new_receipt().await;
+        let candidate = json!({ "receipt_id": receipt, "line": line });
+        let candidate = bench.keyed(&self.path.maker, "capture_visual_baseline", candidate).await.unwrap();
+        let review = self.path.review(&[receipt], Disposition::Accept).await["reviews"][0]["id"].clone();
+        let items = json!([{ "candidate_id": candidate["id"], "review_id": review }]);
+        let request = json!({ "project": PROJECT, "line": line, "items": items });
+        let approval = bench.keyed(&self.path.maker, "request_baseline_approval", request).await.unwrap();
+        let approval = self.path.decide(&approval, Outcome::Approve).await.unwrap();
+        self.path.consume(&approval, 1).await.unwrap();
+        json!({ "project": PROJECT, "from": line, "revision": 2 })
+    }
+
     /// What the present revision is published with, to a branch of its own.
     pub(crate) async fn publication(&self) -> Value {
         publication_of(self.head().await, &self.fresh("release/branch"))

@@ -189,3 +189,40 @@ async fn forms_without_token_and_forms_of_others_change_nothing() {
     let after = world.get(&format!("/api/v1{path}"), &world.token).await.json();
     assert_eq!((after["state"].as_str(), after["version"].to_string()), (Some("pending"), version));
 }
+
+#[tokio::test]
+async fn the_baselines_of_each_line_are_shown() {
+    let world = World::new().await;
+    world.prepare().await;
+    let result = world.run(200).await;
+    let (rob, ann) = (world.browser("rob", &[Role::Reviewer]).await, world.browser("ann", &[Role::Approver]).await);
+    let approval = world.requested(&result, &rob).await;
+    let path = format!("/approvals/{}", approval["id"].as_str().unwrap());
+    let decided = decision(&ann, &approval["version"].to_string()).to_vec();
+    assert_eq!(world.submit(&ann, &format!("{path}/decision"), "same-origin", &decided).await.status(), 303);
+    let consumption = json!({
+        "intent_digest": approval["intent_digest"], "expected_version": 0, "idempotency_key": "consume",
+    });
+    let made = world.post(&format!("/api/v1{path}/consume"), &world.token, &consumption).await;
+    assert_eq!(made.status(), 201, "{}", made.text());
+    let baselines = "/projects/shop/baselines";
+    let page = world.page(&ann, baselines).await.text();
+    assert!(page.contains("at revision 1") && !page.contains("class=\"lines\""), "one line needs no list: {page}");
+
+    let owner = world.browser("olga", &[Role::Owner]).await;
+    let fork = json!({ "line": "release/1", "revision": 1, "idempotency_key": "fork" });
+    let forked = world.post_as(&owner, "/api/v1/catalog/shop/fork", &fork).await;
+    assert_eq!(forked.status(), 201, "{}", forked.text());
+    let page = world.page(&ann, baselines).await.text();
+    let other = format!("{baselines}?line=release%2F1");
+    for text in [format!("href=\"{other}\""), "forked from main revision 1".into(), "aria-current=\"true\">main".into()]
+    {
+        assert!(page.contains(&text), "{text}: {page}");
+    }
+    let page = world.page(&ann, &other).await.text();
+    assert!(page.contains("aria-current=\"true\">release/1") && page.contains("<td>"), "{page}");
+    for nowhere in ["release%2F2", "%3Cb%3E"] {
+        let page = world.page(&ann, &format!("{baselines}?line={nowhere}")).await;
+        assert_eq!(page.status(), 404, "{}", page.text());
+    }
+}

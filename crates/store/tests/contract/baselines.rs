@@ -161,6 +161,10 @@ async fn approvals_move_from_the_version_that_was_read(engine: Engine) {
     tx.insert_approval(&other, &[ground.environment.id; 2]).await.unwrap();
     assert_same(tx.approval(approval.id).await.unwrap(), Some(approval.clone()));
     assert!(tx.approval(id!(fixture, ApprovalId)).await.unwrap().is_none());
+    let (path, elsewhere) = (candidate.key.path(), key("main", "total").path());
+    assert_eq!(tx.author_of_item(approval.id, &path).await.unwrap(), Some(candidate.author));
+    assert_eq!(tx.author_of_item(approval.id, &elsewhere).await.unwrap(), None);
+    assert_eq!(tx.author_of_item(id!(fixture, ApprovalId), &path).await.unwrap(), None);
 
     let (approved, consumed) = (ApprovalState::Approved, ApprovalState::Consumed);
     assert!(!tx.move_approval(approval.id, 2, approved, None).await.unwrap());

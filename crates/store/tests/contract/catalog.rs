@@ -13,6 +13,7 @@ use crate::{
 
 on_both_engines! {
     a_line_advances_from_where_it_is
+    lines_come_by_name
     revisions_never_change
     an_entry_is_read_as_it_was_written
     an_old_revision_reads_the_same_for_ever
@@ -110,6 +111,27 @@ async fn a_line_advances_from_where_it_is(engine: Engine) {
     assert_eq!((found.head_revision, found.head_sha256), (2, Some(sha256("two"))));
     assert_eq!(tx.catalog_line(project, &other).await.unwrap().unwrap().head_revision, 1);
     assert!(tx.catalog_line(id!(fixture, ProjectId), &main).await.unwrap().is_none());
+}
+
+async fn lines_come_by_name(engine: Engine) {
+    let fixture = Fixture::new(engine).await;
+    let project = fixture.ground().await.project.id;
+    let mut tx = fixture.write().await;
+    assert_eq!(tx.count_catalog_lines(project).await.unwrap(), 0);
+    for name in ["release/2", "main", "release/10"] {
+        assert!(tx.advance_catalog_line(project, &line(name), 0, sha256(name)).await.unwrap());
+    }
+    let names = |found: Vec<pinhole_store::CatalogLine>| -> Vec<String> {
+        found.into_iter().map(|line| line.name.to_string()).collect()
+    };
+    let all = tx.list_catalog_lines(project, None, 10).await.unwrap();
+    assert_eq!((all[0].created_at, all[0].head_sha256), (tx.now(), Some(sha256("main"))));
+    assert_eq!(names(all), ["main", "release/10", "release/2"]);
+    assert_eq!(names(tx.list_catalog_lines(project, Some(&line("main")), 1).await.unwrap()), ["release/10"]);
+    assert_eq!(tx.count_catalog_lines(project).await.unwrap(), 3);
+    let elsewhere = id!(fixture, ProjectId);
+    assert_eq!(tx.count_catalog_lines(elsewhere).await.unwrap(), 0);
+    assert!(tx.list_catalog_lines(elsewhere, None, 10).await.unwrap().is_empty());
 }
 
 async fn revisions_never_change(engine: Engine) {

@@ -254,7 +254,13 @@ async fn principals_are_listed_and_disabled(engine: Engine) {
 
     tx.set_principal_disabled(bob.id, Some(at(7))).await.unwrap();
     let disabled = Principal { disabled_at: Some(at(7)), ..bob.clone() };
-    assert_same(tx.list_principals(None, 10).await.unwrap(), vec![ada, disabled]);
+    assert_same(tx.list_principals(None, 10).await.unwrap(), vec![ada.clone(), disabled]);
+    tx.set_principal_owner(ada.id, bob.id).await.unwrap();
+    let owned = Principal { owner_id: Some(bob.id), ..ada.clone() };
+    assert_same(tx.principal(ada.id).await.unwrap(), Some(owned.clone()));
+    let other = Principal { owner_id: Some(bob.id), ..fixture.principal(PrincipalClass::Service, "eve") };
+    tx.insert_principal(&other).await.unwrap();
+    assert_same(tx.principal(other.id).await.unwrap(), Some(other));
     tx.set_principal_disabled(bob.id, None).await.unwrap();
     assert_same(tx.principal(bob.id).await.unwrap(), Some(bob.clone()));
 

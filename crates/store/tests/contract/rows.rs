@@ -68,6 +68,7 @@ impl Fixture {
             admin_since: None,
             created_at: at(0),
             disabled_at: None,
+            owner_id: None,
         }
     }
 
@@ -227,6 +228,7 @@ impl Fixture {
             release_label: Some("2026 \"spring\"".parse().unwrap()),
             publication: None,
             reason: None,
+            promoted_from: None,
         };
         Approval {
             id: ApprovalId::from_uuid(pinhole_core::Ids::uuid(&self.ids)),
