@@ -198,7 +198,8 @@ async fn the_baselines_of_each_line_are_shown() {
     let (rob, ann) = (world.browser("rob", &[Role::Reviewer]).await, world.browser("ann", &[Role::Approver]).await);
     let approval = world.requested(&result, &rob).await;
     let path = format!("/approvals/{}", approval["id"].as_str().unwrap());
-    let decided = decision(&ann, &approval["version"].to_string()).to_vec();
+    let version = approval["version"].to_string();
+    let decided = decision(&ann, &version);
     assert_eq!(world.submit(&ann, &format!("{path}/decision"), "same-origin", &decided).await.status(), 303);
     let consumption = json!({
         "intent_digest": approval["intent_digest"], "expected_version": 0, "idempotency_key": "consume",
