@@ -88,8 +88,8 @@ async fn the_last_owner_of_a_project_stays() {
         }
         // An owner who is disabled is none.
         bench.call(&second, "grant_role", first).await.unwrap();
-        let principal = bench.stranger("Spare").await;
-        let spare = json!({ "principal_id": principal, "admin": true });
+        let spare = bench.person("Spare", &[]).await.principal;
+        let spare = json!({ "principal_id": spare, "admin": true });
         bench.call(&bench.owner, "update_principal", spare).await.unwrap();
         let disabled = json!({ "principal_id": bench.owner.principal, "disabled": true });
         bench.call(&bench.owner, "update_principal", disabled).await.unwrap();
