@@ -87,22 +87,18 @@ async fn of_many_attempts_at_once_no_more_are_made_than_of_one_after_the_other()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn attempts_to_prove_it_again_count_like_those_to_sign_in() {
+async fn attempts_to_prove_it_again_count_together() {
     for engine in Engine::ALL {
         let bench = bench(engine).await;
         let secret = sign_in(&bench, "Olga", PASSWORD).await.unwrap();
         let session = actor_of(&bench, &secret).await;
         let again = async |password| bench.app.reauthenticate_with_password(&session, password).await.map(drop);
         let change = async |password| bench.app.change_password(&session, Some(password), "seventeen sparrows").await;
-        for _ in 0..3 {
+        for _ in 0..5 {
             assert_eq!(again("wrong").await.unwrap_err().code(), Code::Unauthenticated);
             assert_eq!(change("wrong").await.err().unwrap().code(), Code::Unauthenticated);
-            assert_eq!(sign_in(&bench, "Olga", "wrong").await.unwrap_err().code(), Code::Unauthenticated);
         }
-        assert_eq!(again("wrong").await.unwrap_err().code(), Code::Unauthenticated);
-        for refused in
-            [again(PASSWORD).await.err(), change(PASSWORD).await.err(), sign_in(&bench, "Olga", PASSWORD).await.err()]
-        {
+        for refused in [again(PASSWORD).await.err(), change(PASSWORD).await.err()] {
             assert_eq!(refused.map(|error| error.code()), Some(Code::LimitExceeded));
         }
         // Whoever is locked out has a link made, as the refusal says.
