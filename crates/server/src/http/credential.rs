@@ -160,7 +160,7 @@ mod tests {
         }
 
         #[test]
-        fn a_token_is_read_as_it_was_written(scheme in "[Bb][Ee]{2}rer", token in "[A-Za-z0-9._~+/=-]{1,512}") {
+        fn a_token_is_read_as_it_was_written(scheme in "[Bb][Ee][Aa][Rr][Ee][Rr]", token in "[A-Za-z0-9._~+/=-]{1,512}") {
             let headers = values(&header::AUTHORIZATION, &[format!("{scheme} {token}").into_bytes()]);
             prop_assert_eq!(Credential::of(&headers).unwrap(), Some(Credential::Bearer(&token)));
         }

@@ -158,7 +158,7 @@ mod tests {
         let is_chosen = |position: u64| match (first, last) {
             (Some(first), Some(last)) => (first..=last).contains(&position.into()),
             (Some(first), None) => first <= position.into(),
-            (None, Some(count)) => u128::from(position) + count >= size.into(),
+            (None, Some(count)) => u128::from(position).saturating_add(count) >= size.into(),
             (None, None) => false,
         };
         let chosen: Vec<_> = (0..size).filter(|position| is_chosen(*position)).collect();
