@@ -3,8 +3,8 @@
 use std::{any::Any, panic::AssertUnwindSafe, time::Duration};
 
 use axum::{
-    extract::{MatchedPath, Request},
-    http::HeaderValue,
+    extract::{FromRequestParts as _, MatchedPath, RawPathParams, Request, rejection::RawPathParamsRejection},
+    http::{HeaderValue, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -28,7 +28,7 @@ async fn within(deadline: Duration, mut request: Request, next: Next) -> Respons
     // The route, not what was asked for: a path may hold the secret of a sign-in link.
     let path = request.extensions().get().map(|path: &MatchedPath| path.as_str().to_owned());
     let path = path.unwrap_or_else(|| "none".to_owned());
-    let running = tokio::time::timeout(deadline, next.run(request));
+    let running = tokio::time::timeout(deadline, run(request, next));
     let answer = match AssertUnwindSafe(running).catch_unwind().await {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => {
@@ -43,6 +43,20 @@ async fn within(deadline: Duration, mut request: Request, next: Next) -> Respons
         answer.headers_mut().insert("x-request-id", id);
     }
     answer
+}
+
+async fn run(request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    if is_no_text(&mut parts).await {
+        return Refused::from(Error::not_found()).into_response();
+    }
+    next.run(Request::from_parts(parts, body)).await
+}
+
+/// Whether a part of the path is no text (UTF-8), by which nothing is named.
+async fn is_no_text(parts: &mut Parts) -> bool {
+    let raw = RawPathParams::from_request_parts(parts, &()).await;
+    matches!(raw, Err(RawPathParamsRejection::InvalidUtf8InPathParam(_)))
 }
 
 /// The error that stands for a panic; its text goes to the log only.
