@@ -11,6 +11,8 @@ use crate::harness::{Finished, Project, Server, Setup, pinhole};
 
 /// How long a publication may take.
 const PUBLICATION: Duration = Duration::from_secs(60);
+/// How long a record may wait for its leaf.
+const SEQUENCER: Duration = Duration::from_secs(30);
 const REASON: &str = "this is how it should look";
 const SCENARIO: &str = "\
 schema: pinhole.scenario.v1
@@ -37,6 +39,7 @@ async fn two_pictures_become_a_published_catalog() {
     assert_eq!(made["revision"], 1, "{made:#}");
     publish(&project).await;
     verify(&server, &project).await;
+    check_log(&server, &project, &result).await;
 
     site.set_switch("new-price", true);
     let second = project.run("second", &json!({ "line": "main", "latest": true })).await;
@@ -119,10 +122,55 @@ async fn verify(server: &Server, project: &Project) {
     let check = |tree: &Path| Finished::of(pinhole().args(["verify", "catalog"]).arg(tree).arg("--keys").arg(&keys));
     let valid = check(&clone);
     assert!(valid.expect(0).starts_with("valid: catalog shop line main revision 1: 2 active entries"), "{valid:?}");
+    let statement = "signed statements, all of them in the log of";
+    assert!(valid.expect(0).contains(statement), "{valid:?}");
+    let again = Finished::of(
+        pinhole().args(["verify", "catalog"]).arg(&clone).arg("--keys").arg(&keys).arg("--earlier").arg(&clone),
+    );
+    assert!(again.expect(0).contains("continues the earlier one"), "{again:?}");
+    export(server, &clone, &keys);
     let manifest = clone.join("manifest.json");
     let text = std::fs::read_to_string(&manifest).unwrap();
     std::fs::write(&manifest, text.replacen("sha256:", "sha256:0", 1)).unwrap();
     assert!(check(&clone).expect(1).starts_with("NOT valid: "));
+}
+
+/// Exports the audit and checks it against the checkpoint in the clone; one row less, and it is refused.
+fn export(server: &Server, clone: &Path, keys: &Path) {
+    let file = clone.with_file_name("audit.ndjson");
+    Finished::of(server.command_of(&["audit", "export"]).arg("--output").arg(&file)).expect(0);
+    let check = || {
+        let mut command = pinhole();
+        command.args(["verify", "audit"]).arg(&file).arg("--keys").arg(keys).arg("--checkpoint").arg(clone);
+        Finished::of(&mut command)
+    };
+    let valid = check();
+    assert!(valid.expect(0).starts_with("valid: audit of "), "{valid:?}");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let row = text.lines().find(|line| line.contains("decide_approval")).unwrap();
+    std::fs::write(&file, text.replacen(&format!("{row}\n"), "", 1)).unwrap();
+    assert!(check().expect(1).starts_with("NOT valid: "));
+}
+
+/// Somebody else's program finds a receipt in the log.
+async fn check_log(server: &Server, project: &Project, result: &Value) {
+    let folder = TempDir::with_prefix("pinhole-log-").unwrap();
+    let (record, proof) = (folder.path().join("receipt.dsse.json"), folder.path().join("proof.json"));
+    let id = result["checkpoints"][0]["receipt_id"].as_str().unwrap();
+    let receipt = project.author.get(&format!("/api/v1/receipts/{id}")).await.expect(200);
+    // Members in order and no white space: the canonical form of an envelope, which holds texts only.
+    std::fs::write(&record, receipt["envelope"].to_string()).unwrap();
+    let answer = wait_for(SEQUENCER, "the receipt is in the log", async || {
+        let answer = project.author.get(&format!("/api/v1/log/records/{id}")).await;
+        (answer.status == 200).then_some(answer.body)
+    });
+    std::fs::write(&proof, answer.await).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("log/check.py");
+    let mut check = Command::new("python3");
+    check.arg(script).arg(server.url().as_str()).arg(&record).arg("capture_receipt").arg(&proof);
+    let output = check.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with("checked: "));
 }
 
 fn git(command: &mut Command) {

@@ -18,6 +18,7 @@ mod groups;
 mod idempotency;
 mod investigations;
 mod keys;
+mod log;
 mod operations;
 mod page;
 mod principals;
@@ -57,6 +58,7 @@ pub use baselines::NewTicket;
 pub use capture::{Claim, Lease};
 pub use environments::OpenSecret;
 pub use evidence::{ApprovalEvidence, CandidateEvidence, ItemEvidence, RunEvidence};
+pub use log::LogPorts;
 pub use operations::{Entry, Reply, ReplyKind, operations};
 pub use publications::{PublicationLease, PublicationWork, Unpublished};
 pub use readiness::Readiness;
@@ -86,6 +88,8 @@ pub struct Parts {
     pub ids: Arc<dyn Ids>,
     /// The statement key; a capture or Git process has none.
     pub signer: Option<Arc<dyn Signer>>,
+    /// What the transparency log is signed with; only the server's process has it.
+    pub log: Option<LogPorts>,
     /// Seals secrets; a capture or Git process has none.
     pub sealer: Option<Arc<dyn Sealer>>,
     /// Wakes the job runners of this process after a commit that enqueued something.

@@ -7,8 +7,9 @@ use pinhole_core::{Actor, Error, Result};
 use serde_json::{Map, Value};
 
 use crate::{
-    App, artifacts, audit, automations, baselines, environments, grants, groups, investigations, keys, page::Listing,
-    principals, projects, publications, readiness, remotes, runs, scenarios, sessions, tokens, unit::BoxFuture, who,
+    App, artifacts, audit, automations, baselines, environments, grants, groups, investigations, keys, log,
+    page::Listing, principals, projects, publications, readiness, remotes, runs, scenarios, sessions, tokens,
+    unit::BoxFuture, who,
 };
 
 type Call = Box<dyn for<'a> Fn(&'a App, &'a Actor, Map<String, Value>) -> BoxFuture<'a, Result<Reply>> + Send + Sync>;
@@ -149,6 +150,8 @@ fn table() -> Vec<Entry> {
         PublishBaselineCatalog => publications::publish,
         GetPublication => publications::get,
         ListPublications => publications::list,
+        GetLogProof => log::proof,
+        GetLogConsistency => log::consistency,
         GrantRole => grants::grant,
         RevokeRole => grants::revoke,
         ListGrants => grants::list,

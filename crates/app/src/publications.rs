@@ -7,6 +7,7 @@ mod claim;
 mod confirm;
 mod end;
 mod head;
+mod log;
 mod publish;
 mod steps;
 mod sweep;

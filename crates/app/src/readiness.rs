@@ -13,7 +13,7 @@ use crate::{App, Settings, unit::Unit};
 /// How long the storage may take to answer a probe.
 const STORAGE_LIMIT: Duration = Duration::from_secs(10);
 /// What a probe that went well is recorded as.
-const OK: &str = "ok";
+pub(crate) const OK: &str = "ok";
 /// What one that did not is recorded as.
 const FAILED: &str = "failed";
 
@@ -24,6 +24,8 @@ pub struct Readiness {
     pub database: Result<()>,
     /// The storage has room for what admission would let in.
     pub storage: Result<()>,
+    /// The transparency log continues what was signed before.
+    pub log: Result<()>,
 }
 
 impl App {
@@ -37,7 +39,17 @@ impl App {
                 })
             })
             .await;
-        Readiness { database, storage: check_space(self.settings(), &self.blobs().free_space_percent()) }
+        let storage = check_space(self.settings(), &self.blobs().free_space_percent());
+        Readiness { database, storage, log: self.log_probe(actor).await }
+    }
+
+    /// What the sequencer last found. Before its first look nothing is known to be wrong.
+    async fn log_probe(&self, actor: &Actor) -> Result<()> {
+        let probes = self.read(actor, "readiness", |unit, _| Box::pin(async move { unit.probes().await })).await?;
+        match probes.into_iter().find(|probe| probe.kind == ProbeKind::Log && probe.outcome != OK) {
+            None => Ok(()),
+            Some(probe) => Err(Error::unavailable("log", probe.detail.unwrap_or(probe.outcome))),
+        }
     }
 
     /// Writes, reads and deletes an object of no meaning, and records how that went.
@@ -65,7 +77,7 @@ impl App {
         self.record_own_probe(ProbeKind::Capture, failure).await
     }
 
-    async fn record_own_probe(&self, kind: ProbeKind, failure: Option<&str>) -> Result<()> {
+    pub(crate) async fn record_own_probe(&self, kind: ProbeKind, failure: Option<&str>) -> Result<()> {
         let outcome = if failure.is_some() { FAILED } else { OK };
         self.bookkeeping("record_probe", move |unit, _| Box::pin(record_probe(unit, kind, outcome, failure))).await
     }
@@ -89,6 +101,7 @@ pub(crate) async fn get(app: &App, actor: &Actor, _: GetReadiness) -> Result<Rea
                 storage: last(ProbeKind::Storage),
                 capture: last(ProbeKind::Capture),
                 publication: last(ProbeKind::Publication),
+                log: last(ProbeKind::Log),
             })
         })
     })

@@ -17,6 +17,7 @@ mod grants;
 mod investigations;
 mod lifecycle;
 mod lines;
+mod log;
 mod me;
 mod page;
 mod parse;
@@ -68,6 +69,7 @@ pub use lifecycle::{EndedBaselineView, InvalidateBaseline, Rebaseline, Rebaselin
 pub use lines::{
     CatalogLineList, CatalogLineView, ForkCatalogLine, GetCatalogLine, ListCatalogLines, PromoteCatalogLine,
 };
+pub use log::{GetLogConsistency, GetLogProof, LogConsistencyView, LogProofView};
 pub use me::{
     CreateDecisionTicket, ListMySessions, RevokeMySession, SessionList, SessionView, TicketDecision, TicketView,
 };

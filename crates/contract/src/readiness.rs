@@ -20,6 +20,8 @@ pub struct ReadinessView {
     pub capture: Option<ProbeView>,
     /// A publication came to an end.
     pub publication: Option<ProbeView>,
+    /// The transparency log was compared with what was signed before, and took in what was committed.
+    pub log: Option<ProbeView>,
 }
 
 /// One thing that was tried.
@@ -38,7 +40,7 @@ impl Operation for GetReadiness {
     type Output = ReadinessView;
     const SPEC: Spec = Spec {
         name: "get_readiness",
-        summary: "Tell when storage, capture and publication were last tried, and how it went.",
+        summary: "Tell when storage, capture, publication and the transparency log were last tried, and how it went.",
         permission: None,
         who: Who::Any,
         idempotency: Idempotency::Read,

@@ -276,6 +276,8 @@ operations! {
     crate::PublishBaselineCatalog,
     crate::GetPublication,
     crate::ListPublications,
+    crate::GetLogProof,
+    crate::GetLogConsistency,
     crate::GrantRole,
     crate::RevokeRole,
     crate::ListGrants,

@@ -15,6 +15,7 @@ mod form;
 mod host_pattern;
 mod id;
 mod investigation;
+mod log;
 mod pins;
 mod ports;
 mod profile;
@@ -43,11 +44,12 @@ pub use id::{
     ReceiptId, RemoteId, RequestId, ReviewId, RunId, ScenarioId, ScheduleId, SessionId, TicketId, TokenId, WebhookId,
 };
 pub use investigation::{CaseDisposition, CaseState, FailedCell, FailedCheckpoint, FailureSignature, FindingText};
+pub use log::{LogRecordId, LogRecordKind};
 pub use pins::{
     BaselinePin, BaselineSelector, EnvironmentSelector, LineRevision, NoBaseline, Pins, Previous, ReceiptSelector,
     RunSelectors, ScenarioSelector, True,
 };
-pub use ports::{Clock, Ids, RandomIds, Sealer, Signer, SystemClock};
+pub use ports::{Clock, Ids, RandomIds, Sealer, Signer, SystemClock, Witness};
 pub use profile::{ColorScheme, Profile, ProfileOverride, Viewport};
 pub use settings::{ActionClass, ActionRule, Gate, ProbeKind, TwoPersons};
 pub use state::{

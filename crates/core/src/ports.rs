@@ -66,3 +66,12 @@ pub trait Sealer: Send + Sync {
     /// The secret; an internal error when it was sealed under another key or for another context.
     fn open(&self, sealed: &str, context: &str) -> Result<Vec<u8>>;
 }
+
+/// Remembers, outside of the database, the newest checkpoint of the transparency log that was signed. By it a server sees
+/// that its database is older than what it has said before.
+pub trait Witness: Send + Sync {
+    /// The newest checkpoint, a signed note; `None` when none was ever remembered. May block.
+    fn newest(&self) -> Result<Option<String>>;
+    /// Remembers `checkpoint` durably, unless it already knows one over more than `size` leaves. May block.
+    fn remember(&self, checkpoint: &str, size: u64) -> Result<()>;
+}

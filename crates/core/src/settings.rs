@@ -78,5 +78,7 @@ text_enum! {
         Capture = "capture",
         /// A publication came to an end.
         Publication = "publication",
+        /// The transparency log is compared with what was signed before, and goes on.
+        Log = "log",
     }
 }

@@ -9,6 +9,9 @@ use crate::{CommitId, GitAnswer, Marker, failure::Failure, remote::Remote, tree:
 
 /// Greatest number of commits of earlier attempts.
 const MAX_KNOWN: usize = 100;
+/// Where the checkpoint of the transparency log is, and its greatest size in bytes.
+const CHECKPOINT_PATH: &str = "log/checkpoint";
+const MAX_CHECKPOINT_BYTES: usize = 4096;
 /// How many commits back the first one with a marker is looked for.
 const MAX_STEPS: usize = 10_000;
 
@@ -17,7 +20,9 @@ pub(crate) fn look(remote: &Remote, marker: PublicationId, known: &[CommitId]) -
     if known.len() > MAX_KNOWN {
         return Err(Failure::invalid(format!("known_commits: more than {MAX_KNOWN}")));
     }
-    let Some(head) = remote.fetch()? else { return Ok(GitAnswer::Look { head: None, found: None }) };
+    let Some(head) = remote.fetch()? else {
+        return Ok(GitAnswer::Look { head: None, found: None, log_checkpoint: None });
+    };
     let path = format!("publications/{marker}.json");
     let tip = remote.scratch.find_commit(head)?;
     let blob = blob_at(&tip, &path)?;
@@ -30,12 +35,13 @@ pub(crate) fn look(remote: &Remote, marker: PublicationId, known: &[CommitId]) -
             break;
         }
     }
+    let log_checkpoint = checkpoint_at(remote, &tip)?;
     let commit = match (commit, blob) {
         (None, Some(blob)) => Some(first_with(tip, &path, blob)?),
         (commit, _) => commit,
     };
     let found = commit.map(|commit| Marker { commit: CommitId::new(commit), marker: digest });
-    Ok(GitAnswer::Look { head: Some(CommitId::new(head)), found })
+    Ok(GitAnswer::Look { head: Some(CommitId::new(head)), found, log_checkpoint })
 }
 
 /// Reads which files the branch holds at `commit`.
@@ -62,6 +68,14 @@ fn first_with(tip: Commit<'_>, path: &str, blob: Oid) -> Result<Oid, Failure> {
         first = parent;
     }
     Ok(first.id())
+}
+
+/// The text at the path of the log's checkpoint, if it is one of a size that a checkpoint can have.
+fn checkpoint_at(remote: &Remote, commit: &Commit<'_>) -> Result<Option<String>, Failure> {
+    let Some(blob) = blob_at(commit, CHECKPOINT_PATH)? else { return Ok(None) };
+    let blob = remote.scratch.find_blob(blob)?;
+    let content = if blob.size() <= MAX_CHECKPOINT_BYTES { blob.content() } else { &[] };
+    Ok(std::str::from_utf8(content).ok().filter(|text| !text.is_empty()).map(str::to_owned))
 }
 
 fn blob_at(commit: &Commit<'_>, path: &str) -> Result<Option<Oid>, Failure> {

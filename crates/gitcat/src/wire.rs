@@ -85,6 +85,8 @@ pub enum GitAnswer {
         head: Option<CommitId>,
         /// Where the publication is on the branch.
         found: Option<Marker>,
+        /// The checkpoint of the transparency log at the head, when there is a file in its place that can be one.
+        log_checkpoint: Option<String>,
     },
     /// To [`Operation::Commit`].
     Committed {

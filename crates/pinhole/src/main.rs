@@ -1,6 +1,7 @@
 //! The command line. Each command is a file; the exit statuses of all of them stand in [`exit::Exit`].
 
 mod admin;
+mod audit;
 mod contract;
 mod demo;
 mod exit;
@@ -38,12 +39,15 @@ enum Command {
     Try(try_page::Try),
     /// Play the whole story on a demo shop and leave the server running.
     Demo(demo::Demo),
-    /// Check receipts and published catalogs offline.
+    /// Check receipts, published catalogs and exported audits offline.
     #[command(after_help = exit::TABLE)]
     Verify(verify::Verify),
     /// Make principals, grants, tokens and decision tickets, on the server's own machine.
     #[command(subcommand)]
     Token(admin::Token),
+    /// Hand the audit to somebody outside, on the server's own machine.
+    #[command(subcommand)]
+    Audit(audit::Audit),
     /// Write OpenAPI, JSON Schemas and the tool catalog of this version as files.
     Contract(contract::Contract),
     /// Let people sign in: one-time links and identities, on the server's own machine.
@@ -113,6 +117,7 @@ async fn run(command: Command) -> Result<Exit> {
         Command::Demo(demo) => demo.run().await,
         Command::Verify(verify) => verify.run(),
         Command::Token(token) => token.run().await,
+        Command::Audit(audit) => audit.run().await,
         Command::Contract(contract) => contract.run(),
         Command::Admin(admin) => admin.run().await,
         Command::Key(key) => key.run().await,

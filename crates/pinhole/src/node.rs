@@ -1,11 +1,14 @@
-//! A running installation without a listener: worker processes, registrar, sweeper, scheduler and, where asked for, publication.
+//! A running installation without a listener: worker processes, registrar, sweeper, scheduler, sequencer and
+//! publication.
 //! `serve`, `try` and `demo` all stand on it, so that the boundary between processes is the same in each.
 
 use std::time::Duration;
 
 use pinhole_app::{App, Settings};
 use pinhole_core::{Error, Result};
-use pinhole_runtime::{Children, Config, Installation, WorkerProgram, registrar, scheduler, storage_prober, sweeper};
+use pinhole_runtime::{
+    Children, Config, Installation, WorkerProgram, registrar, scheduler, sequencer, storage_prober, sweeper,
+};
 use pinhole_worker_publication::PublicationSettings;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -42,6 +45,7 @@ impl Node {
         tasks.spawn(registrar(app.clone(), stop.clone()));
         tasks.spawn(sweeper(app.clone(), stop.clone()));
         tasks.spawn(scheduler(app.clone(), stop.clone()));
+        tasks.spawn(sequencer(app.clone(), stop.clone()));
         tasks.spawn(storage_prober(app.clone(), stop.clone()));
         tasks.spawn(publisher(app.clone(), publication, stop.clone()));
         Ok(Self { installation, stop, tasks, children })

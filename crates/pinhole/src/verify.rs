@@ -1,13 +1,19 @@
-//! `pinhole verify`: checks receipts and published catalogs with nothing but files and a trust file of keys.
+//! `pinhole verify`: checks receipts, published catalogs and exported audits with nothing but files and a trust file of keys.
 
 use std::{
     collections::BTreeMap,
+    fs::File,
+    io::BufReader,
     path::{Path, PathBuf},
 };
 
 use clap::{Args, Subcommand};
 use pinhole_core::{Error, LineOrigin, Result};
-use pinhole_receipt::{Predicate as _, TrustedKeys, VerifyError, read_tree, verify_catalog, verify_receipt};
+use pinhole_receipt::{
+    CatalogReport, Predicate as _, TrustedKeys, VerifyError,
+    log::{AuditReport, CHECKPOINT_PATH, Checkpoint, verify_audit},
+    read_tree, verify_catalog, verify_receipt,
+};
 
 use crate::{
     exit::{Exit, say},
@@ -17,7 +23,7 @@ use crate::{
 /// Greatest size of a file that is read whole.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// Check receipts and published catalogs offline.
+/// Check receipts, published catalogs and exported audits offline.
 #[derive(Args)]
 pub(crate) struct Verify {
     #[command(subcommand)]
@@ -44,6 +50,22 @@ enum What {
         /// The keys that are trusted (a JSON Web Key Set).
         #[arg(long, value_name = "FILE")]
         keys: PathBuf,
+        /// An earlier checkout of the same branch, or the checkpoint of one (its log/checkpoint): nothing that it stood
+        /// for may have been taken back.
+        #[arg(long, value_name = "DIR|FILE")]
+        earlier: Option<PathBuf>,
+    },
+    /// An exported audit: that it is whole, and that nothing in it was changed.
+    Audit {
+        /// The export.
+        file: PathBuf,
+        /// The keys that are trusted (a JSON Web Key Set).
+        #[arg(long, value_name = "FILE")]
+        keys: PathBuf,
+        /// A checkpoint that is known from elsewhere, such as a checkout of a published catalog: all that it stands for
+        /// must be in the export.
+        #[arg(long, value_name = "DIR|FILE")]
+        checkpoint: Option<PathBuf>,
     },
 }
 
@@ -51,7 +73,8 @@ impl Verify {
     pub(crate) fn run(self) -> Result<Exit> {
         let outcome = match &self.what {
             What::Receipt { file, keys, picture } => receipt(file, keys, picture.as_deref())?,
-            What::Catalog { directory, keys } => catalog(directory, keys)?,
+            What::Catalog { directory, keys, earlier } => catalog(directory, keys, earlier.as_deref())?,
+            What::Audit { file, keys, checkpoint } => audit(file, keys, checkpoint.as_deref())?,
         };
         Ok(match outcome {
             Ok(found) => {
@@ -86,21 +109,63 @@ pub(crate) fn receipt(file: &Path, keys: &Path, picture: Option<&Path>) -> Resul
     Ok(verify_receipt(&envelope, &keys, Some(&artifacts)).map(|_| format!("receipt {name} and its picture")))
 }
 
-/// Checks a catalog's checkout; the text says what it holds.
-pub(crate) fn catalog(directory: &Path, keys: &Path) -> Result<Result<String, VerifyError>> {
+/// Checks a catalog's checkout, and that its log continues an earlier one; the text says what it holds.
+pub(crate) fn catalog(directory: &Path, keys: &Path, earlier: Option<&Path>) -> Result<Result<String, VerifyError>> {
     let keys = trusted(keys)?;
-    let checked = read_tree(directory).and_then(|files| verify_catalog(&files, &keys));
-    Ok(checked.map(|report| {
+    let earlier = earlier.map(checkpoint).transpose()?;
+    let checked = read_tree(directory).and_then(|files| verify_catalog(&files, &keys)).and_then(|report| {
+        let continued = continued(&report, earlier.as_deref(), &keys)?;
+        Ok((report, continued))
+    });
+    Ok(checked.map(|(report, continued)| {
+        let log = report.log.as_ref().map_or(0, |log| log.checkpoint.size);
         let origin = report.forked_from.as_ref().map_or_else(String::new, |origin| {
             let LineOrigin { line, revision, digest } = origin;
             format!("; it was forked from line {line} revision {revision}, {digest}, which is not in this tree")
         });
         format!(
-            "catalog {} line {} revision {}: {} active entries, {} signed statements{origin}; \
-             commit signature and trailers were not looked at",
+            "catalog {} line {} revision {}: {} active entries, {} signed statements, all of them in the log of {log} \
+             entries{continued}{origin}; commit signature and trailers were not looked at",
             report.project, report.line, report.revision, report.active_entries, report.statements
         )
     }))
+}
+
+/// Says that the log of a verified catalog continues an earlier checkpoint, when there is one to compare with.
+fn continued(
+    report: &CatalogReport,
+    earlier: Option<&[u8]>,
+    keys: &TrustedKeys,
+) -> std::result::Result<String, VerifyError> {
+    let (Some(note), Some(log)) = (earlier, &report.log) else { return Ok(String::new()) };
+    let earlier = Checkpoint::verify(note, keys).map_err(|error| error.within("the earlier checkpoint"))?;
+    log.continues(&earlier)?;
+    Ok(format!(", which continues the earlier one of {}", earlier.size))
+}
+
+/// Checks an exported audit; the text says what it holds.
+fn audit(file: &Path, keys: &Path, known: Option<&Path>) -> Result<Result<String, VerifyError>> {
+    let keys = trusted(keys)?;
+    let known = match known.map(checkpoint).transpose()? {
+        None => None,
+        Some(note) => match Checkpoint::verify(&note, &keys) {
+            Ok(known) => Some(known),
+            Err(wrong) => return Ok(Err(wrong.within("the checkpoint"))),
+        },
+    };
+    let unreadable = |e: std::io::Error| Error::invalid(file.display().to_string(), format!("cannot be read: {e}"));
+    let mut export = BufReader::new(File::open(file).map_err(unreadable)?);
+    let checked = verify_audit(&mut export, &keys, known.as_ref());
+    Ok(checked.map(|report| {
+        let AuditReport { rows, checkpoint } = report;
+        let continued = known.map_or_else(String::new, |known| format!(", the first {} as known before", known.size));
+        format!("audit of {rows} rows, whole up to the {} entries of {}{continued}", checkpoint.size, checkpoint.origin)
+    }))
+}
+
+/// The checkpoint in a file, or in the checkout that a folder is.
+fn checkpoint(place: &Path) -> Result<Vec<u8>> {
+    if place.is_dir() { read(&place.join(CHECKPOINT_PATH)) } else { read(place) }
 }
 
 fn trusted(path: &Path) -> Result<TrustedKeys> {

@@ -2,16 +2,18 @@
 //!
 //! ```text
 //! catalog.json                    what this tree is
-//! manifest.json                   SHA-256 of every other file, except revisions/<this>.dsse.json and publications/
+//! manifest.json                   SHA-256 of every other file, except revisions/<this>.dsse.json, publications/ and log/
 //! baselines/<env>/<scenario>/<kind>/<checkpoint>@<profile>.json
 //! receipts/<ab>/<id>.dsse.json    receipts, reviews and decisions; <ab> are the last two digits of the id, because
 //!                                 the first ones are a time and would put everything into one folder
 //! revisions/<n>.dsse.json         the signed revisions of the line
 //! publications/<id>.json          markers
+//! log/…                           what the transparency log says of the statements: see [`crate::log`]
 //! ```
 //! The statement of this revision signs the manifest's digest, so the manifest cannot list that statement. It does not
 //! list markers either, because one revision may be published to several branches that hold different markers; a
-//! marker's content follows from its name and from a signed revision, and nothing rests on its presence.
+//! marker's content follows from its name and from a signed revision, and nothing rests on its presence. Nor does it
+//! list the log, which goes on after the revision was signed; proofs and checkpoints hold by themselves.
 //!
 //! A revision is signed when an approval is consumed and rendered when it is published, perhaps much later. Both go
 //! through [`signed_files`], and [`render`] refuses when the two disagree.
@@ -19,12 +21,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pinhole_core::{
-    ApprovalId, BaselineEntryId, BaselineKey, DecisionId, EntryState, Error, LineName, PublicationId, ReceiptId,
-    Result, ReviewId, Sha256Digest, Slug, canonical_json, canonical_json_digest,
+    ApprovalId, BaselineEntryId, BaselineKey, DecisionId, EntryState, Error, LineName, LogRecordKind, PublicationId,
+    ReceiptId, Result, ReviewId, Sha256Digest, Slug, canonical_json, canonical_json_digest,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{CatalogRevision, Envelope, Predicate as _, RevisionContent, VerifyError};
+use crate::{
+    CatalogRevision, Envelope, Predicate as _, RevisionContent, VerifyError,
+    log::{is_log_path, kind_at},
+};
 
 pub(crate) const CATALOG_PATH: &str = "catalog.json";
 pub(crate) const MANIFEST_PATH: &str = "manifest.json";
@@ -101,6 +106,34 @@ pub struct CatalogInput {
     pub revisions: BTreeMap<u32, Vec<u8>>,
     /// The markers that the branch shall hold; [`manifest`] does not read them.
     pub publications: Vec<PublicationMarker>,
+    /// The files below `log/` that the branch shall hold; [`manifest`] does not read them.
+    pub log: BTreeMap<String, Vec<u8>>,
+}
+
+/// A signed statement of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeStatement {
+    /// Where it is.
+    pub path: String,
+    /// What it is in the transparency log.
+    pub kind: LogRecordKind,
+    /// The id of the receipt, review or decision, or the revision's number.
+    pub name: String,
+}
+
+impl CatalogInput {
+    /// The signed statements that the tree will have.
+    pub fn statements(&self) -> Result<Vec<TreeStatement>> {
+        let unknown = |id: &str| fault(id, "expected the id of a receipt, review or decision");
+        let envelopes = self.envelopes.keys().map(|id| Ok((envelope_path(id).ok_or_else(|| unknown(id))?, id.clone())));
+        let revisions = self.revisions.keys().map(|number| Ok((revision_path(*number), number.to_string())));
+        let statement = |found: Result<(String, String)>| {
+            let (path, name) = found?;
+            let kind = kind_at(&path).ok_or_else(|| unknown(&name))?;
+            Ok(TreeStatement { path, kind, name })
+        };
+        envelopes.chain(revisions).map(statement).collect()
+    }
 }
 
 /// A rendered tree: paths with `/` and the files' bytes.
@@ -159,6 +192,10 @@ pub fn render(input: &CatalogInput) -> Result<CatalogTree> {
     for marker in &input.publications {
         files.insert(marker.path(), canonical_json(marker)?);
     }
+    if let Some(path) = input.log.keys().find(|path| !is_log_path(path)) {
+        return Err(fault(path, "this is no file of the log"));
+    }
+    files.extend(input.log.clone());
     Ok(CatalogTree { files })
 }
 

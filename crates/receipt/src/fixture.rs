@@ -13,7 +13,13 @@ use serde::de::DeserializeOwned;
 use crate::{
     ApprovalDecision, CaptureReceipt, CatalogEntry, CatalogInput, CatalogRevision, Jwk, Jwks, KeyStatus, KeyUse,
     Predicate, PublicationMarker, ReviewDisposition, RevisionCause, RevisionContent, SigningKey, TrustedKeys,
-    entries_digest, manifest, render, sign,
+    catalog::{envelope_path, revision_path},
+    entries_digest,
+    log::{
+        Checkpoint, Grown, LogHead, NeededTiles, PublishedLog, TileId, Tiles, append, kind_at, log_entry,
+        prove_consistency, prove_inclusion,
+    },
+    manifest, render, sign,
 };
 
 pub(crate) type Files = BTreeMap<String, Vec<u8>>;
@@ -41,6 +47,12 @@ pub(crate) fn key(seed: u8) -> SigningKey {
 
 pub(crate) fn trust(key: &SigningKey, purpose: KeyUse, status: KeyStatus) -> TrustedKeys {
     TrustedKeys::from_jwks(&Jwks { keys: vec![Jwk::new(key.public_key(), purpose, status)] }).unwrap()
+}
+
+/// As [`trust`], and the log's key beside it.
+pub(crate) fn trust_with_log(other: &SigningKey, purpose: KeyUse, status: KeyStatus) -> TrustedKeys {
+    let log = Jwk::new(key(9).public_key(), KeyUse::Log, KeyStatus::Active);
+    TrustedKeys::from_jwks(&Jwks { keys: vec![Jwk::new(other.public_key(), purpose, status), log] }).unwrap()
 }
 
 pub(crate) fn envelope(predicate: &impl Predicate, signer: &SigningKey) -> Vec<u8> {
@@ -222,7 +234,7 @@ pub(crate) fn input(parts: &[Parts], earlier: &Files, cause: RevisionCause, sign
         cause,
         created_at: time(5),
     };
-    CatalogInput { revision, entries, envelopes, revisions, publications: vec![] }
+    CatalogInput { revision, entries, envelopes, revisions, publications: vec![], log: Files::new() }
 }
 
 /// Signs the statement of `input`'s own revision into it.
@@ -254,6 +266,10 @@ pub(crate) fn second(change: impl FnOnce(&mut Parts), signer: &SigningKey) -> Ca
     let mut second = input(&all, &earlier, consumed(3), signer);
     second.publications = vec![marker(&first, 1), marker(&second, 2)];
     seal(&mut second, signer);
+    let mut log = Log::default();
+    log.publish(&mut first, 1);
+    second.log = first.log;
+    log.publish(&mut second, 2);
     second
 }
 
@@ -261,4 +277,76 @@ pub(crate) fn second(change: impl FnOnce(&mut Parts), signer: &SigningKey) -> Ca
 pub(crate) fn files() -> Files {
     static FILES: OnceLock<Files> = OnceLock::new();
     FILES.get_or_init(|| render(&second(|_| {}, &key(7))).unwrap().files).clone()
+}
+
+/// A store of tiles that hands in only what it is asked for.
+#[derive(Default)]
+pub(crate) struct Log {
+    pub(crate) tiles: BTreeMap<TileId, Vec<u8>>,
+    head: Option<LogHead>,
+    /// Leaves by the path of the statement that they are of.
+    leaves: BTreeMap<String, u64>,
+    /// Sizes at which publications were made.
+    published: Vec<u64>,
+}
+
+impl Log {
+    pub(crate) fn head(&self) -> LogHead {
+        self.head.unwrap_or(LogHead::EMPTY)
+    }
+
+    pub(crate) fn append(&mut self, entries: &[Sha256Digest]) {
+        let Grown { head, tiles } = self.ask(|tiles, head| append(tiles, head, entries));
+        for (id, hashes) in tiles {
+            self.tiles.insert(id, hashes);
+        }
+        self.head = Some(head);
+    }
+
+    /// Answers with the tiles that were asked for, and no others.
+    pub(crate) fn ask<T>(&self, question: impl Fn(&Tiles, LogHead) -> pinhole_core::Result<NeededTiles<T>>) -> T {
+        let mut at_hand = Tiles::default();
+        let mut rounds = 0;
+        loop {
+            match question(&at_hand, self.head()).unwrap() {
+                NeededTiles::None(answer) => return answer,
+                NeededTiles::Some(needed) => {
+                    for id in needed {
+                        at_hand.insert(id, self.tiles[&id].clone());
+                    }
+                }
+            }
+            rounds += 1;
+            assert!(rounds < 4, "a question is answered after a few rounds");
+        }
+    }
+
+    /// Takes in every statement of `input`, and adds what publication `number` shows of the log to its files.
+    pub(crate) fn publish(&mut self, input: &mut CatalogInput, number: u64) {
+        let envelopes = input.envelopes.iter().map(|(id, bytes)| (envelope_path(id).unwrap(), bytes));
+        let revisions = input.revisions.iter().map(|(number, bytes)| (revision_path(*number), bytes));
+        let mut new = BTreeMap::new();
+        let statements: Vec<_> =
+            envelopes.chain(revisions).filter(|(path, _)| !self.leaves.contains_key(path)).collect();
+        for (path, bytes) in statements {
+            let entry = log_entry(kind_at(&path).unwrap(), Sha256Digest::of(bytes));
+            new.insert(path, (self.head().size, entry));
+            self.append(&[entry]);
+        }
+        let LogHead { size, root } = self.head();
+        let checkpoint = Checkpoint { origin: "pinhole.dev/log/1".into(), size, root };
+        let prove = |leaf| self.ask(|tiles, head| prove_inclusion(tiles, head, size, leaf));
+        let shown = PublishedLog {
+            publication: id("pub", number),
+            checkpoint: checkpoint.sign(&key(9)).unwrap(),
+            continues: self
+                .published
+                .last()
+                .map(|first| self.ask(|tiles, head| prove_consistency(tiles, head, *first, size))),
+            proofs: new.iter().map(|(path, (leaf, _))| (path.clone(), prove(*leaf))).collect(),
+        };
+        input.log.extend(shown.files().unwrap());
+        self.published.push(size);
+        self.leaves.extend(new.into_iter().map(|(path, (leaf, _))| (path, leaf)));
+    }
 }

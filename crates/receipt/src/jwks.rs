@@ -164,6 +164,12 @@ impl TrustedKeys {
         Ok(Self(keys))
     }
 
+    /// The ids and bytes of the keys of one use, whatever their status.
+    pub(crate) fn of_use(&self, purpose: KeyUse) -> impl Iterator<Item = (&str, [u8; 32])> {
+        let of_use = self.0.iter().filter(move |(_, trusted)| trusted.purpose == purpose);
+        of_use.map(|(id, trusted)| (id.as_str(), trusted.key.to_bytes()))
+    }
+
     /// Checks one signature. `None` when the key is not in the set; an error when it is and the signature is wrong,
     /// or the key may not sign this.
     pub(crate) fn check(

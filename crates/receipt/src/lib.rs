@@ -14,6 +14,7 @@ mod evidence;
 mod fixture;
 mod jwks;
 mod keys;
+pub mod log;
 mod predicate;
 mod receipt;
 mod statement;
@@ -21,7 +22,9 @@ mod statement;
 mod tests;
 mod verify;
 
-pub use catalog::{CatalogEntry, CatalogInput, CatalogTree, PublicationMarker, entries_digest, manifest, render};
+pub use catalog::{
+    CatalogEntry, CatalogInput, CatalogTree, PublicationMarker, TreeStatement, entries_digest, manifest, render,
+};
 pub use checkout::read_tree;
 pub use envelope::{Envelope, EnvelopeSignature, MAX_ENVELOPE_BYTES, PAYLOAD_TYPE, pae, sign, verify};
 pub use error::VerifyError;
@@ -33,4 +36,4 @@ pub use predicate::{
 };
 pub use receipt::{VerifiedReceipt, verify_receipt};
 pub use statement::{DigestSet, STATEMENT_TYPE, Statement, Subject};
-pub use verify::{CatalogReport, verify_catalog};
+pub use verify::{CatalogReport, verify_catalog, verify_statements};

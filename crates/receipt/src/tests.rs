@@ -8,12 +8,13 @@ use proptest::prelude::*;
 use crate::{
     CaptureReceipt, CatalogRevision, Envelope, EnvelopeSignature, Jwk, Jwks, KeyStatus, KeyUse, PAYLOAD_TYPE,
     Predicate as _, PublicKey, RevisionCause, TrustedKeys, VerifyError,
-    fixture::{self, Files, Parts, envelope, files, id, key, parts, picture, second, slug, trust},
+    fixture::{self, Files, Parts, envelope, files, id, key, parts, picture, second, slug, trust, trust_with_log},
+    log::{Checkpoint, LogReport},
     manifest, pae, read_tree, render, sign, verify, verify_catalog, verify_receipt,
 };
 
 fn trusted() -> TrustedKeys {
-    trust(&key(7), KeyUse::Statement, KeyStatus::Active)
+    trust_with_log(&key(7), KeyUse::Statement, KeyStatus::Active)
 }
 
 fn refused(files: &Files) -> VerifyError {
@@ -112,13 +113,13 @@ fn a_removed_or_renamed_file_is_refused() {
     for path in files().keys() {
         let mut renamed = files();
         let bytes = renamed.remove(path).unwrap();
-        // Markers are no part of what is signed: see `catalog`.
-        if !path.starts_with("publications/") {
+        // Markers are no part of what is signed: see `catalog`. Without a file of proofs, a statement has none.
+        if !path.starts_with("publications/") && !path.starts_with("log/proofs/") {
             assert_eq!(refused(&renamed).path(), path);
         }
         // The last digit before the first extension, so that the new name has the form of the old one.
         let (stem, extension) =
-            path.rsplit_once('/').map_or(path.split_at(1), |_| path.split_at(path.find('.').unwrap()));
+            path.rsplit_once('/').map_or(path.split_at(1), |_| path.split_at(path.find('.').unwrap_or(path.len())));
         let (stem, last) = stem.split_at(stem.len() - 1);
         let name = format!("{stem}{}{extension}", if last == "4" { "5" } else { "4" });
         assert!(renamed.insert(name, bytes).is_none());
@@ -134,6 +135,8 @@ fn an_added_file_is_refused_and_named() {
         ("README.md", b"hello".to_vec()),
         ("receipts/readme.txt", b"hello".to_vec()),
         ("log/checkpoint", b"hello".to_vec()),
+        ("log/other", b"hello".to_vec()),
+        ("log/proofs/pub_0198c1aa000070000000000000000008-1.json", b"{}".to_vec()),
         ("baselines/staging/checkout/visual/other@default.json", entry),
         ("receipts/08/rcp_0198c1aa000070000000000000000008.dsse.json", spare.clone()),
         ("revisions/3.dsse.json", spare.clone()),
@@ -158,8 +161,8 @@ fn json_of_another_form_is_refused_even_where_nothing_else_tells() {
 #[test]
 fn another_key_a_revoked_one_and_one_for_another_use_are_refused() {
     let verify = |keys| verify_catalog(&files(), &keys).map_err(|error| error.reason().to_owned());
-    let of = |purpose, status| trust(&key(7), purpose, status);
-    assert!(verify(trust(&key(8), KeyUse::Statement, KeyStatus::Active)).unwrap_err().contains("trusted key"));
+    let of = |purpose, status| trust_with_log(&key(7), purpose, status);
+    assert!(verify(trust_with_log(&key(8), KeyUse::Statement, KeyStatus::Active)).unwrap_err().contains("trusted key"));
     assert!(verify(of(KeyUse::Statement, KeyStatus::Revoked)).unwrap_err().contains("revoked"));
     assert!(verify(of(KeyUse::Commit, KeyStatus::Active)).unwrap_err().contains("another use"));
     assert!(verify(of(KeyUse::Log, KeyStatus::Active)).unwrap_err().contains("another use"));
@@ -264,6 +267,7 @@ fn a_fork_continues_the_chain_of_the_line_that_it_left() {
         let cause = RevisionCause::Forked { line: "main".parse().unwrap(), revision: 2, digest };
         let mut input = fixture::input(&[part], &Files::new(), cause, &signer);
         fixture::seal(&mut input, &signer);
+        fixture::Log::default().publish(&mut input, 1);
         verify_catalog(&render(&input).unwrap().files, &trusted())
     };
     let report = fork(|_| {}).unwrap();
@@ -357,6 +361,63 @@ fn a_receipt_is_verified_with_the_artifacts_at_hand() {
     assert!(with(name, picture(1)).unwrap().matching.contains(name));
     assert_eq!(with(name, picture(2)).unwrap_err().path(), name);
     assert_eq!(with("other.png", picture(1)).unwrap_err().path(), "other.png");
+}
+
+/// What the tree shows of the log, and the note of an earlier publication.
+fn published_log() -> (LogReport, Checkpoint) {
+    let report = verify_catalog(&files(), &trusted()).unwrap().log.unwrap();
+    let earlier = *report.roots.first_key_value().unwrap().0;
+    let first = Checkpoint { size: earlier, root: report.roots[&earlier], origin: report.checkpoint.origin.clone() };
+    (report, first)
+}
+
+#[test]
+fn a_tree_continues_the_checkpoints_of_earlier_publications_and_no_others() {
+    let (report, first) = published_log();
+    assert_eq!(report.roots.len(), 2);
+    for earlier in [&first, &report.checkpoint] {
+        report.continues(earlier).unwrap();
+    }
+    let other_root = report.checkpoint.root;
+    for (earlier, reason) in [
+        (Checkpoint { root: other_root, ..first.clone() }, "other entries"),
+        (Checkpoint { size: 1_000_000, ..first.clone() }, "taken back"),
+        (Checkpoint { size: first.size + 1, ..first.clone() }, "no proof"),
+        (Checkpoint { origin: "pinhole.dev/log/2".into(), ..first.clone() }, "of the log"),
+    ] {
+        let error = report.continues(&earlier).unwrap_err();
+        assert!(error.reason().contains(reason), "{error}");
+    }
+}
+
+#[test]
+fn a_statement_that_the_log_has_not_is_refused() {
+    let mut log = fixture::Log::default();
+    let mut input = second(|_| {}, &key(7));
+    // Another revision of the same number got into the log.
+    let own = input.revisions.insert(2, envelope(&parts(8, "x", 8).receipt, &key(7))).unwrap();
+    input.log.clear();
+    log.publish(&mut input, 1);
+    input.revisions.insert(2, own);
+    let error = refused(&render(&input).unwrap().files);
+    assert!(error.path().ends_with("revisions/2.dsse.json") && error.reason().contains("does not hold"), "{error}");
+}
+
+#[test]
+fn a_log_that_was_begun_anew_between_publications_is_refused() {
+    let mut input = second(|_| {}, &key(7));
+    let (newest, rest): (Files, Files) = input.log.clone().into_iter().partition(|(path, _)| path.contains("02-1"));
+    assert_eq!((newest.len(), rest.len()), (1, 2));
+    // The second publication's file from another log that is longer.
+    let mut other = fixture::Log::default();
+    other.append(&[pinhole_core::Sha256Digest::of(b"something else")]);
+    let mut alone = second(|_| {}, &key(7));
+    alone.log.clear();
+    other.publish(&mut alone, 2);
+    input.log = rest;
+    input.log.extend(alone.log);
+    let error = refused(&render(&input).unwrap().files);
+    assert!(error.path().starts_with("log/proofs/"), "{error}");
 }
 
 fn write_tree(folder: &Path) {

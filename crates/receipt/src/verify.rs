@@ -1,5 +1,6 @@
 //! Verification of a published catalog, offline: files against the manifest, the manifest against the signed revision,
-//! the revisions against each other, and every entry against its receipt, review and decisions.
+//! the revisions against each other, every entry against its receipt, review and decisions, and every statement against
+//! the transparency log.
 //!
 //! Must accept nothing that it does not understand: a file of another kind, another byte form or an unknown member is
 //! refused.
@@ -17,6 +18,7 @@ use crate::{
     },
     entries_digest,
     evidence::Evidence,
+    log::{LogReport, is_log_path, verify_published},
 };
 
 type Files = BTreeMap<String, Vec<u8>>;
@@ -46,6 +48,9 @@ pub struct CatalogReport {
     pub statements: usize,
     /// Publications that left a marker.
     pub publications: Vec<PublicationId>,
+    /// What the tree shows of the transparency log; `None` when that was not looked at.
+    #[serde(skip)]
+    pub log: Option<LogReport>,
 }
 
 /// The kinds of files that a catalog has.
@@ -56,10 +61,17 @@ enum Kind {
     Evidence,
     Revision,
     Publication,
+    Log,
 }
 
 /// Verifies a whole tree, as [`crate::read_tree`] reads it. Names the first thing that is wrong.
 pub fn verify_catalog(files: &Files, keys: &TrustedKeys) -> Result<CatalogReport, VerifyError> {
+    let report = verify_statements(files, keys)?;
+    Ok(CatalogReport { log: Some(verify_published(files, keys)?), ..report })
+}
+
+/// Verifies everything of a tree but what it shows of the log: for one that is rendered and not yet published.
+pub fn verify_statements(files: &Files, keys: &TrustedKeys) -> Result<CatalogReport, VerifyError> {
     for path in files.keys() {
         kind_of(path).ok_or_else(|| VerifyError::new(path, "this file is no part of a catalog"))?;
     }
@@ -95,6 +107,7 @@ pub fn verify_catalog(files: &Files, keys: &TrustedKeys) -> Result<CatalogReport
         line: head.line,
         revision: head.revision,
         digest: head.digest,
+        log: None,
     })
 }
 
@@ -102,8 +115,9 @@ pub fn verify_catalog(files: &Files, keys: &TrustedKeys) -> Result<CatalogReport
 fn check_manifest(files: &Files, manifest: &Manifest, revision: u32) -> Result<(), VerifyError> {
     let own_statement = revision_path(revision);
     for (path, bytes) in files {
-        let unlisted =
-            path == MANIFEST_PATH || *path == own_statement || matches!(kind_of(path), Some(Kind::Publication));
+        let unlisted = path == MANIFEST_PATH
+            || *path == own_statement
+            || matches!(kind_of(path), Some(Kind::Publication | Kind::Log));
         match manifest.files.get(path) {
             None if unlisted => {}
             None => return Err(VerifyError::new(path, "the manifest does not list this file")),
@@ -244,6 +258,7 @@ fn kind_of(path: &str) -> Option<Kind> {
             let id = path.rsplit('/').next()?.strip_suffix(".json")?.parse().ok()?;
             (marker_path(id) == path).then_some(Kind::Publication)
         }
+        "log" => is_log_path(path).then_some(Kind::Log),
         _ => None,
     }
 }

@@ -1,17 +1,21 @@
-//! Work that runs beside the server: the registrar, the sweeper, the scheduler, the removal of finished jobs, and the
-//! trial of the storage.
+//! Work that runs beside the server: the registrar, the sweeper, the scheduler, the sequencer of the transparency log, the
+//! removal of finished jobs, and the trial of the storage.
 
 use std::{num::NonZeroUsize, time::Duration};
 
 use pinhole_app::App;
 use pinhole_jobs::{RegisterJob, RunnerSettings};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, sleep};
 use tokio_util::sync::CancellationToken;
 
 /// How often unfinished cells are looked at.
 const SWEEP: Duration = Duration::from_secs(2);
 /// How often schedules are looked at.
 const SCHEDULES: Duration = Duration::from_secs(1);
+/// How often it is looked whether anything is to go into the transparency log.
+const SEQUENCE: Duration = Duration::from_secs(1);
+/// How long the log is left alone after it failed.
+const SEQUENCE_PAUSE: Duration = Duration::from_secs(10);
 /// How often the storage is tried out.
 const PROBE: Duration = Duration::from_secs(60);
 /// Sweeps between two removals of finished jobs.
@@ -66,6 +70,19 @@ pub async fn scheduler(app: App, stop: CancellationToken) {
     while stop.run_until_cancelled(tick.tick()).await.is_some() {
         if let Err(error) = app.fire_due_schedules().await {
             tracing::warn!(?error, "not every schedule was dealt with");
+        }
+    }
+}
+
+/// Takes what is committed into the transparency log until `stop`. When the log is refused, the reason is logged again
+/// and again, because nothing is published until it is dealt with.
+pub async fn sequencer(app: App, stop: CancellationToken) {
+    let mut tick = interval(SEQUENCE);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while stop.run_until_cancelled(tick.tick()).await.is_some() {
+        if let Err(error) = app.keep_log().await {
+            tracing::error!(?error, "the transparency log does not go on");
+            stop.run_until_cancelled(sleep(SEQUENCE_PAUSE)).await;
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use pinhole_app::{App, Parts, Settings};
+use pinhole_app::{App, LogPorts, Parts, Settings};
 use pinhole_blobs::Blobs;
 use pinhole_core::{Clock, Error, Ids, RandomIds, Result, Sealer, Signer, SystemClock};
 use pinhole_jobs::WakeSender;
@@ -16,7 +16,7 @@ use pinhole_receipt::{Jwk, Jwks, KeyStatus, KeyUse, SigningKey};
 use pinhole_seal::MasterKeys;
 use pinhole_store::{Store, Tx};
 
-use crate::{Config, WorkerConfig};
+use crate::{CheckpointFile, Config, WorkerConfig};
 
 /// Where an embedded installation keeps everything. Directories have mode 0700.
 #[derive(Clone, Debug)]
@@ -49,6 +49,16 @@ impl DataDir {
     /// The key that signs Git commits.
     pub fn commit_key(&self) -> PathBuf {
         self.keys().join("commit.pem")
+    }
+
+    /// The key that signs checkpoints of the transparency log.
+    pub fn log_key(&self) -> PathBuf {
+        self.keys().join("log.pem")
+    }
+
+    /// The newest checkpoint that was signed.
+    pub fn log_checkpoint(&self) -> PathBuf {
+        self.keys().join("log-checkpoint")
     }
 
     /// Where the first administrator's sign-in link is written.
@@ -155,12 +165,17 @@ impl Installation {
         if !data.statement_key().exists() {
             refuse_second_key(&database_url, &data.statement_key(), Protects::Statements).await?;
         }
+        if !data.log_key().exists() {
+            refuse_second_key(&database_url, &data.log_key(), Protects::Log).await?;
+        }
         let statement = SigningKey::load_or_create(&data.statement_key(), &*ids)?;
         let commit = SigningKey::load_or_create(&data.commit_key(), &*ids)?;
+        let log = SigningKey::load_or_create(&data.log_key(), &*ids)?;
         let public_keys = Jwks {
             keys: vec![
                 Jwk::new(statement.public_key(), KeyUse::Statement, KeyStatus::Active),
                 Jwk::new(commit.public_key(), KeyUse::Commit, KeyStatus::Active),
+                Jwk::new(log.public_key(), KeyUse::Log, KeyStatus::Active),
             ],
         };
         let worker = WorkerConfig {
@@ -173,7 +188,9 @@ impl Installation {
         };
         let master_keys = Arc::new(master_keys(config, &data, &worker.database_url, Arc::clone(&ids)).await?);
         let sealer: Arc<dyn Sealer> = Arc::clone(&master_keys) as Arc<dyn Sealer>;
-        let app = assemble(&worker, Some((Arc::new(statement), sealer)), ids, settings).await?;
+        let log = LogPorts { signer: Arc::new(log), witness: Arc::new(CheckpointFile::new(data.log_checkpoint())) };
+        let keys = Keys { statement: Arc::new(statement), sealer, log };
+        let app = assemble(&worker, Some(keys), ids, settings).await?;
         if migrate {
             app.store().migrate().await?;
             pinhole_jobs::migrate(app.store()).await?;
@@ -206,6 +223,8 @@ enum Protects {
     Statements,
     /// What it sealed.
     Secrets,
+    /// The checkpoints of the transparency log.
+    Log,
 }
 
 impl Protects {
@@ -213,6 +232,7 @@ impl Protects {
         match self {
             Self::Statements => tx.has_receipts().await,
             Self::Secrets => tx.has_sealed_secrets().await,
+            Self::Log => Ok(tx.log_state().await?.is_some_and(|log| log.checkpoint.is_some())),
         }
     }
 }
@@ -237,18 +257,28 @@ async fn refuse_second_key(database_url: &str, key: &Path, protects: Protects) -
     Err(Error::conflict("key_missing", message))
 }
 
+/// What only the server's process has.
+pub(crate) struct Keys {
+    statement: Arc<dyn Signer>,
+    sealer: Arc<dyn Sealer>,
+    log: LogPorts,
+}
+
 /// An application from its ports; without keys for a worker process.
 pub(crate) async fn assemble(
     worker: &WorkerConfig,
-    keys: Option<(Arc<dyn Signer>, Arc<dyn Sealer>)>,
+    keys: Option<Keys>,
     ids: Arc<dyn Ids>,
     settings: Settings,
 ) -> Result<App> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = Store::open(&worker.database_url, clock).await?;
     let blobs = Blobs::local(&worker.objects)?;
-    let (signer, sealer) = keys.unzip();
-    Ok(App::new(Parts { store, blobs, ids, signer, sealer, wake: WakeSender::new(), settings }))
+    let (signer, sealer, log) = match keys {
+        Some(Keys { statement, sealer, log }) => (Some(statement), Some(sealer), Some(log)),
+        None => (None, None, None),
+    };
+    Ok(App::new(Parts { store, blobs, ids, signer, sealer, log, wake: WakeSender::new(), settings }))
 }
 
 #[cfg(test)]

@@ -9,12 +9,14 @@ mod config;
 mod data;
 mod shutdown;
 mod telemetry;
+mod witness;
 mod worker;
 
-pub use background::{registrar, scheduler, storage_prober, sweeper};
+pub use background::{registrar, scheduler, sequencer, storage_prober, sweeper};
 pub use child::{Children, WorkerProgram};
 pub use config::{BrowserSettings, CaptureSettings, Config, LimitSettings, OidcConfig, RemoteConfig};
 pub use data::{DataDir, Installation, write_private};
 pub use shutdown::stop_on_signal;
 pub use telemetry::{LogFormat, init as init_telemetry};
+pub use witness::CheckpointFile;
 pub use worker::{WorkerConfig, WorkerLink};

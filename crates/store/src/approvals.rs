@@ -2,8 +2,8 @@
 //! state and its decisions, and every update names the version that it was read at.
 
 use pinhole_core::{
-    ApprovalId, ApprovalIntent, ApprovalKind, ApprovalState, DecisionId, EnvironmentId, LineName, Name, Outcome,
-    PrincipalId, ProjectId, Reason, Result, Sha256Digest, Timestamp, Via,
+    ApprovalId, ApprovalIntent, ApprovalKind, ApprovalState, DecisionId, EnvironmentId, LineName, LogRecordKind, Name,
+    Outcome, PrincipalId, ProjectId, Reason, Result, Sha256Digest, Timestamp, Via,
 };
 
 use crate::{
@@ -271,7 +271,12 @@ impl Tx {
             ],
         )
         .await?;
-        Ok(())
+        self.enter_into_log(LogRecordKind::Decision, decision.id, decision.envelope.as_bytes()).await
+    }
+
+    /// The decision with this id.
+    pub async fn decision(&mut self, id: DecisionId) -> Result<Option<Decision>> {
+        self.fetch_optional("SELECT * FROM decisions WHERE id = $1", &[text(id)], read_decision).await
     }
 
     /// The decisions on an approval in the order they were made, at most 100: more than any quorum.

@@ -1,6 +1,9 @@
 //! Audit rows and the outbox of domain events. Both are written in the transaction of the change that they tell of.
 
-use pinhole_core::{AuditId, EventId, PrincipalId, ProjectId, RequestId, Result, Timestamp};
+use pinhole_core::{
+    AuditId, EventId, LogRecordKind, PrincipalId, ProjectId, RequestId, Result, Timestamp, canonical_json,
+};
+use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::{
@@ -9,8 +12,8 @@ use crate::{
     value::{int, json, text, text_or_null, time, time_or_null},
 };
 
-/// One audit row.
-#[derive(Clone, Debug)]
+/// One audit row. The names and forms of its members in JSON are what the transparency log is over: they never change.
+#[derive(Clone, Debug, Serialize)]
 pub struct AuditRow {
     /// Its id.
     pub id: AuditId,
@@ -28,6 +31,13 @@ pub struct AuditRow {
     pub request_id: RequestId,
     /// What changed; never a secret.
     pub detail: Json,
+}
+
+impl AuditRow {
+    /// The row as the transparency log and an export of the audit have it: canonical JSON.
+    pub fn canonical(&self) -> Result<Vec<u8>> {
+        canonical_json(self)
+    }
 }
 
 /// One domain event in the outbox.
@@ -121,7 +131,12 @@ impl Tx {
             ],
         )
         .await?;
-        Ok(())
+        self.enter_into_log(LogRecordKind::Audit, id, &row.canonical()?).await
+    }
+
+    /// The audit row with this id.
+    pub async fn audit_row(&mut self, id: AuditId) -> Result<Option<AuditRow>> {
+        self.fetch_optional("SELECT * FROM audit WHERE id = $1", &[text(id)], read_audit).await
     }
 
     /// Puts a domain event into the outbox.

@@ -1,10 +1,11 @@
 //! Catalog lines and their revisions.
 
-use pinhole_core::{LineName, PrincipalId, ProjectId, Result, Sha256Digest, Timestamp};
+use pinhole_core::{LineName, LogRecordKind, PrincipalId, ProjectId, Result, Sha256Digest, Timestamp};
 use serde_json::Value as Json;
 
 use crate::{
     Tx,
+    log::revision_record_id,
     row::Row,
     value::{int, int_or_null, json, text, text_or_null, time},
 };
@@ -167,7 +168,8 @@ impl Tx {
             ],
         )
         .await?;
-        Ok(())
+        let id = revision_record_id(revision.project_id, &revision.line, revision.revision);
+        self.enter_into_log(LogRecordKind::CatalogRevision, id, revision.envelope.as_bytes()).await
     }
 
     /// One revision of a line.
@@ -183,6 +185,11 @@ impl Tx {
             read_revision,
         )
         .await
+    }
+
+    /// The revision with this digest; the digest is over project, line and number too.
+    pub async fn catalog_revision_by_digest(&mut self, digest: Sha256Digest) -> Result<Option<CatalogRevision>> {
+        self.fetch_optional("SELECT * FROM catalog_revisions WHERE sha256 = $1", &[text(digest)], read_revision).await
     }
 
     /// Revisions of a line up to `revision`, in order.

@@ -110,6 +110,15 @@ impl Store {
         }
     }
 
+    /// Begins the transaction of the transparency log's sequencer: immediate on SQLite; on PostgreSQL read committed, where
+    /// [`Tx::lock_log`] keeps others out. A serializable one would read what every writer inserts, and so make them fail.
+    pub async fn begin_sequencing(&self) -> Result<Tx> {
+        match &self.backend {
+            Backend::Sqlite { writer, .. } => self.begin_sqlite(writer, "BEGIN IMMEDIATE").await,
+            Backend::Postgres(pool) => begin_postgres(pool, "BEGIN ISOLATION LEVEL READ COMMITTED").await,
+        }
+    }
+
     /// Begins a transaction that sees one snapshot and writes nothing.
     pub async fn begin_read(&self) -> Result<Tx> {
         match &self.backend {

@@ -2,7 +2,8 @@
 //! retries stay within it.
 
 use pinhole_core::{
-    ClaimToken, LineName, PrincipalId, ProjectId, PublicationId, PublicationState, RemoteId, Result, Timestamp,
+    ClaimToken, LineName, LogRecordKind, PrincipalId, ProjectId, PublicationId, PublicationState, RemoteId, Result,
+    Timestamp,
 };
 use serde_json::Value as Json;
 
@@ -201,7 +202,13 @@ impl Tx {
                 ],
             )
             .await?;
-        Ok(changed == 1)
+        if changed != 1 {
+            return Ok(false);
+        }
+        if let (None, Some(receipt)) = (&before.receipt, &after.receipt) {
+            self.enter_into_log(LogRecordKind::PublicationReceipt, after.id, receipt.as_bytes()).await?;
+        }
+        Ok(true)
     }
 
     /// A publication of another project or line that has, or may get, its catalog onto the branch.

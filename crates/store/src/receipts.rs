@@ -1,8 +1,8 @@
 //! Capture receipts, checkpoint results and run results. None of them changes after it is written.
 
 use pinhole_core::{
-    ArtifactId, BaselineKind, CellId, CheckpointVerdict, NotEvidence, ProjectId, ReceiptId, Result, RunId,
-    Sha256Digest, Slug, Timestamp,
+    ArtifactId, BaselineKind, CellId, CheckpointVerdict, LogRecordKind, NotEvidence, ProjectId, ReceiptId, Result,
+    RunId, Sha256Digest, Slug, Timestamp,
 };
 use serde_json::Value as Json;
 
@@ -148,7 +148,7 @@ impl Tx {
             ],
         )
         .await?;
-        Ok(())
+        self.enter_into_log(LogRecordKind::CaptureReceipt, receipt.id, receipt.envelope.as_bytes()).await
     }
 
     /// The receipt with this id.
@@ -214,7 +214,7 @@ impl Tx {
             &[text(result.run_id), text(&result.envelope), time(result.created_at)],
         )
         .await?;
-        Ok(())
+        self.enter_into_log(LogRecordKind::RunResult, result.run_id, result.envelope.as_bytes()).await
     }
 
     /// The signed result of a run.

@@ -1,7 +1,8 @@
 //! Reviews: what people said about captures. None of them changes after it is written; the newest of a receipt counts.
 
 use pinhole_core::{
-    Disposition, PrincipalId, ProjectId, Reason, ReceiptId, Result, ReviewId, Sha256Digest, Timestamp, Via,
+    Disposition, LogRecordKind, PrincipalId, ProjectId, Reason, ReceiptId, Result, ReviewId, Sha256Digest, Timestamp,
+    Via,
 };
 
 use crate::{
@@ -79,7 +80,7 @@ impl Tx {
             ],
         )
         .await?;
-        Ok(())
+        self.enter_into_log(LogRecordKind::Review, review.id, review.envelope.as_bytes()).await
     }
 
     /// The review with this id.

@@ -27,6 +27,11 @@ pub(crate) fn int(value: impl Into<i64>) -> Value {
     Value::Int(Some(value.into()))
 }
 
+/// A number of things; none of ours comes near the greatest that fits.
+pub(crate) fn count(value: u64) -> Value {
+    Value::Int(Some(i64::try_from(value).unwrap_or(i64::MAX)))
+}
+
 /// An integer or NULL.
 pub(crate) fn int_or_null(value: Option<impl Into<i64>>) -> Value {
     Value::Int(value.map(Into::into))

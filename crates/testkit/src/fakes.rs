@@ -2,13 +2,13 @@
 
 use std::{
     sync::{
-        Arc,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use pinhole_core::{Clock, Ids, Result, Timestamp};
+use pinhole_core::{Clock, Error, Ids, Result, Timestamp, Witness};
 use uuid::{Builder, Uuid};
 
 /// 2026-01-01T00:00:00Z in microseconds.
@@ -100,6 +100,46 @@ fn split_mix(seed: u64, index: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+/// What a sequencer remembers, in memory.
+#[derive(Clone, Debug, Default)]
+pub struct FakeWitness {
+    newest: Arc<Mutex<Option<(u64, String)>>>,
+    fails: Arc<AtomicBool>,
+}
+
+impl FakeWitness {
+    /// Forgets, or remembers something else.
+    pub fn set(&self, checkpoint: Option<(u64, String)>) {
+        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = checkpoint;
+    }
+
+    /// What it remembers, with the number of leaves.
+    pub fn get(&self) -> Option<(u64, String)> {
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether it can remember nothing, like a full disk.
+    pub fn fail(&self, fails: bool) {
+        self.fails.store(fails, Ordering::SeqCst);
+    }
+}
+
+impl Witness for FakeWitness {
+    fn newest(&self) -> Result<Option<String>> {
+        Ok(self.get().map(|(_, checkpoint)| checkpoint))
+    }
+
+    fn remember(&self, checkpoint: &str, size: u64) -> Result<()> {
+        if self.fails.load(Ordering::SeqCst) {
+            return Err(Error::unavailable("witness", "the witness was told to fail"));
+        }
+        if self.get().is_none_or(|(known, _)| known < size) {
+            self.set(Some((size, checkpoint.to_owned())));
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -17,6 +17,6 @@ pub mod worker;
 
 pub use content_type::content_type;
 pub use database::{Database, Engine};
-pub use fakes::{FakeClock, SeededIds};
+pub use fakes::{FakeClock, FakeWitness, SeededIds};
 pub use site::{Behaviour, Site};
 pub use wait::{free_port, wait_for, wait_until};

@@ -27,6 +27,8 @@ pub(crate) struct Seen {
     pub(crate) head: Option<CommitId>,
     /// Where the publication is on it.
     pub(crate) found: Option<Marker>,
+    /// The checkpoint of the transparency log that it holds.
+    pub(crate) log_checkpoint: Option<String>,
 }
 
 /// The operations of one try.
@@ -53,7 +55,7 @@ impl<'a> Git<'a> {
         let known_commits = pushed.into_iter().chain(known).take(100).collect();
         let marker = self.work.lease.publication;
         match self.ask(Operation::Look { marker, known_commits }, self.scratch.work()).await? {
-            GitAnswer::Look { head, found } => Ok(Seen { head, found }),
+            GitAnswer::Look { head, found, log_checkpoint } => Ok(Seen { head, found, log_checkpoint }),
             other => Err(unexpected(&other)),
         }
     }

@@ -4,7 +4,7 @@
 use std::future::Future;
 
 use pinhole_app::{App, PublicationLease, PublicationWork, Unpublished};
-use pinhole_core::{PublicationId, Result};
+use pinhole_core::{Code, PublicationId, Result};
 use pinhole_gitcat::{CommitId, PushOutcome};
 
 use crate::{
@@ -56,14 +56,29 @@ struct Attempt<'a> {
 impl Attempt<'_> {
     /// False when the lease was lost.
     async fn run(&self) -> Result<bool> {
-        let place = match self.git.look(None).await {
-            Ok(seen) => self.place(&seen),
+        let seen = match self.git.look(None).await {
+            Ok(seen) => seen,
             Err(failure) => return self.give_up(&failure).await,
         };
-        match place {
+        match self.place(&seen) {
             Place::Landed(commit) => self.land(commit).await,
             Place::Foreign(why) => self.conflict(&why).await,
-            Place::Free => self.commit_and_push().await,
+            Place::Free => match self.log_refusal(&seen).await? {
+                Some(why) => self.conflict(&why).await,
+                None => self.commit_and_push().await,
+            },
+        }
+    }
+
+    /// Why the log does not continue the one that the branch holds, if it does not.
+    async fn log_refusal(&self, seen: &Seen) -> Result<Option<String>> {
+        let Some(checkpoint) = &seen.log_checkpoint else { return Ok(None) };
+        match self.app.compare_published_log(self.work, checkpoint).await {
+            Ok(()) => Ok(None),
+            Err(error) if error.code() == Code::Conflict => {
+                Ok(Some(format!("{}: {}", error.reason().unwrap_or_default(), error.message())))
+            }
+            Err(error) => Err(error),
         }
     }
 

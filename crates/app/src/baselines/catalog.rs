@@ -150,6 +150,7 @@ pub(super) async fn assemble(unit: &mut Unit, project: ProjectId, revision: Revi
         envelopes: envelopes.into_iter().map(|(id, envelope)| (id, envelope.into_bytes())).collect(),
         revisions: revisions.into_iter().map(|stored| (stored.revision, stored.envelope.into_bytes())).collect(),
         publications: Vec::new(),
+        log: BTreeMap::new(),
         revision,
     })
 }

@@ -1,7 +1,8 @@
 //! Taking a publication: the lease, and everything that its worker needs to make the same commit as any worker before
-//! it. Which markers the tree holds is fixed when the attempt is first taken, so that later publications change nothing.
+//! it. Which markers the tree holds is fixed when the attempt is first taken, and what it
+//! shows of the log before its first commit, so that nothing later changes it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, future::Future};
 
 use pinhole_core::{
     ClaimToken, Error, LineName, PublicationId, PublicationState, Result, Sha256Digest, Slug, Timestamp,
@@ -9,13 +10,15 @@ use pinhole_core::{
 use pinhole_receipt::{CatalogInput, PublicationMarker, render};
 use pinhole_store::{Project, Publication, PublicationAttempt, Remote};
 use serde_json::json;
+use tokio::time::timeout;
 
 use super::{
     MAX_TRIES,
     end::{End, end},
     head::{Head, present_attempt, resolve},
     is_over,
-    steps::spent,
+    log::all_files,
+    steps::{Unpublished, spent},
 };
 use crate::{App, baselines::catalog_input, unit::Unit};
 
@@ -67,9 +70,9 @@ pub struct PublicationWork {
 }
 
 /// A publication that was taken, before its tree is rendered.
-struct Taken {
-    publication: Publication,
-    lease: PublicationLease,
+pub(super) struct Taken {
+    pub(super) publication: Publication,
+    pub(super) lease: PublicationLease,
     started_at: Timestamp,
     expected_head: Option<String>,
 }
@@ -89,13 +92,47 @@ impl App {
     /// # Errors
     /// Those of the database; `internal` when the tree cannot be rendered, and then it is tried again later.
     pub async fn claim_publication(&self, id: PublicationId) -> Result<Option<PublicationWork>> {
+        // First, because with much to take in it may last longer than a lease.
+        let logged = if self.signs_log() { self.sequence_log().await } else { Ok(()) };
         let Some(taken) = self.take_publication(id).await? else { return Ok(None) };
-        match self.prepare_publication(&taken).await {
+        let prepared = match logged {
+            Ok(()) => self.renewing(&taken.lease, Box::pin(self.prepare_publication(&taken))).await,
+            Err(error) => Err(error),
+        };
+        match prepared {
             Ok(work) => Ok(Some(work)),
-            Err(error) => {
+            Err(error) => self.not_prepared(&taken.lease, error).await.map(|()| None),
+        }
+    }
+
+    /// A log that is not the one of before ends the attempt: when the right database is back, the caller adds another.
+    /// Everything else is tried again.
+    async fn not_prepared(&self, lease: &PublicationLease, error: Error) -> Result<()> {
+        match error.reason() {
+            Some(reason @ ("log_behind" | "log_forked")) => {
+                let why = format!("{reason}: {}", error.message());
+                self.end_publication(lease, Unpublished::Conflict, &why).await.map(drop)
+            }
+            Some("not_logged") => self.retry_publication(lease, error.message()).await.map(drop),
+            _ => {
                 let why = "the catalog could not be rendered: the server's log says why";
-                self.retry_publication(&taken.lease, why).await?;
+                self.retry_publication(lease, why).await?;
                 Err(error)
+            }
+        }
+    }
+
+    /// Does `work` while the lease is renewed.
+    async fn renewing<T>(
+        &self,
+        lease: &PublicationLease,
+        mut work: impl Future<Output = Result<T>> + Unpin,
+    ) -> Result<T> {
+        loop {
+            match timeout(self.settings().lease / 3, &mut work).await {
+                Ok(done) => return done,
+                Err(_) if self.renew_publication(lease).await? => {}
+                Err(_) => return Err(Error::transient("the lease on a publication was lost while it was prepared")),
             }
         }
     }
@@ -129,6 +166,7 @@ impl App {
     }
 
     async fn prepare_publication(&self, taken: &Taken) -> Result<PublicationWork> {
+        self.fix_publication_log(taken).await?;
         let loaded = self
             .read(&self.system_actor(), "prepare_publication", move |unit, _| {
                 Box::pin(async move { load(unit, taken).await })
@@ -197,18 +235,26 @@ async fn load(unit: &mut Unit, taken: &Taken) -> Result<Loaded> {
     let remote = remote.ok_or_else(|| Error::internal("a publication without its remote"))?;
     let mut input = catalog_input(unit, *project_id, line, *revision).await?;
     input.publications = markers(unit, taken, &project).await?;
+    input.log = all_files(unit, taken).await?;
     let attempts = unit.publication_attempts(*id).await?;
     Ok(Loaded { project, remote, attempts, input })
 }
 
-/// The markers of what had been published to the branch when the attempt began, and this one's own.
-async fn markers(unit: &mut Unit, taken: &Taken, project: &Project) -> Result<Vec<PublicationMarker>> {
+/// What of the line had been published to the branch when the attempt began, by revision.
+pub(super) async fn earlier_publications(unit: &mut Unit, taken: &Taken) -> Result<Vec<Publication>> {
     let own = &taken.publication;
     let mut publications = unit.published_to_branch(own.remote_id, &own.branch, taken.started_at).await?;
     publications.retain(|other| {
         let of_line = other.project_id == own.project_id && other.line == own.line;
         of_line && other.revision <= own.revision && other.id != own.id
     });
+    Ok(publications)
+}
+
+/// The markers of what had been published to the branch when the attempt began, and this one's own.
+async fn markers(unit: &mut Unit, taken: &Taken, project: &Project) -> Result<Vec<PublicationMarker>> {
+    let own = &taken.publication;
+    let mut publications = earlier_publications(unit, taken).await?;
     publications.push(own.clone());
     let revisions = unit.catalog_revisions_to(own.project_id, &own.line, own.revision).await?;
     let digests: BTreeMap<_, _> = revisions.into_iter().map(|found| (found.revision, found.sha256)).collect();

@@ -25,11 +25,13 @@ impl App {
         commit: &str,
         files: &BTreeMap<String, Sha256Digest>,
     ) -> Result<bool> {
-        let difference = &difference(work, files);
         self.bookkeeping("confirm_publication", move |unit, _| {
             Box::pin(async move {
                 let Some(before) = held(unit, &work.lease).await? else { return Ok(false) };
-                let outcome = match difference {
+                let attempts = unit.publication_attempts(before.id).await?;
+                let made = attempts.iter().find(|attempt| attempt.commit_id.as_deref() == Some(commit));
+                let is_own = made.is_none_or(|made| made.attempt == work.lease.attempt);
+                let outcome = match difference(work, files, is_own) {
                     None => End {
                         state: PublicationState::Published,
                         why: None,
@@ -48,10 +50,12 @@ impl App {
 }
 
 /// The first path at which the branch differs from what was rendered. Of the markers only this publication's own
-/// counts: an earlier attempt, or a rewritten history, may hold others.
-fn difference(work: &PublicationWork, found: &BTreeMap<String, Sha256Digest>) -> Option<String> {
+/// counts: an earlier attempt, or a rewritten history, may hold others. The commit of an earlier attempt shows the log as
+/// that attempt has fixed it.
+fn difference(work: &PublicationWork, found: &BTreeMap<String, Sha256Digest>, is_own: bool) -> Option<String> {
     let own = format!("publications/{}.json", work.lease.publication);
-    let counts = |path: &str| path == own || !path.starts_with("publications/");
+    let counts =
+        |path: &str| path == own || !(path.starts_with("publications/") || (path.starts_with("log/") && !is_own));
     let rendered = work.files.iter().filter(|(path, _)| counts(path));
     let mut different = rendered.filter(|(path, bytes)| found.get(*path) != Some(&Sha256Digest::of(bytes)));
     let foreign = || found.keys().find(|path| counts(path) && !work.files.contains_key(*path));

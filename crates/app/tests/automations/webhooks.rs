@@ -63,6 +63,7 @@ impl Hooks {
             blobs: Blobs::local(blobs.path()).unwrap(),
             ids: Arc::new(SeededIds::new(7)),
             signer: None,
+            log: None,
             sealer: Some(Arc::new(Plain)),
             wake: WakeSender::new(),
             settings: Settings { min_free_percent: 0.0, ..Settings::default() },

@@ -81,6 +81,7 @@ impl Bench {
             blobs: Blobs::local(blobs).unwrap(),
             ids: Arc::new(SeededIds::new(99)),
             signer: None,
+            log: None,
             sealer: None,
             wake: WakeSender::new(),
             settings: Settings::default(),

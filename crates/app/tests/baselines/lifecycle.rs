@@ -2,7 +2,7 @@
 //! revisions stays as it is, byte for byte.
 
 use pinhole_core::{Actor, Disposition, Outcome, PrincipalClass, RequestId, Role};
-use pinhole_receipt::{CatalogReport, verify_catalog};
+use pinhole_receipt::{CatalogReport, verify_statements};
 use pinhole_testkit::Engine;
 use serde_json::{Value, json};
 
@@ -83,7 +83,7 @@ impl Owned {
 
     /// Verifies the tree that would be published for a revision.
     async fn verify(&self, number: u32) -> CatalogReport {
-        verify_catalog(&self.bench().tree("main", number).await, &self.bench().keys).unwrap()
+        verify_statements(&self.bench().tree("main", number).await, &self.bench().keys).unwrap()
     }
 
     /// Accepts, requests, approves and consumes one candidate.

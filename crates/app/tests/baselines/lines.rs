@@ -1,7 +1,7 @@
 //! Lines: forked from an exact revision, run against, approved on, listed; every refusal of a fork.
 
 use pinhole_core::{Actor, Disposition, Outcome, ReceiptId, Result, Role};
-use pinhole_receipt::verify_catalog;
+use pinhole_receipt::verify_statements;
 use pinhole_testkit::Engine;
 use serde_json::{Value, json};
 
@@ -83,7 +83,7 @@ async fn a_line_begins_with_the_entries_of_an_exact_revision() {
 
         path.changed_on(RELEASE, "cart", darker(60), 1).await;
         for (number, statements) in [(1, 1), (2, 2)] {
-            let report = verify_catalog(&bench.tree(RELEASE, number).await, &bench.keys).unwrap();
+            let report = verify_statements(&bench.tree(RELEASE, number).await, &bench.keys).unwrap();
             assert_eq!((report.revision, report.active_entries), (number, 2));
             assert_eq!(json!(report.forked_from), origin);
             assert!(report.statements > statements);
@@ -181,6 +181,6 @@ async fn a_fork_needs_an_owner_a_key_a_revision_and_a_free_name() {
     // A line can be forked from a fork.
     let grandchild = call(owner, fork(json!({ "line": "hotfix", "from": RELEASE }))).await.unwrap();
     assert_eq!(grandchild["forked_from"]["line"], RELEASE);
-    let report = verify_catalog(&bench.tree("hotfix", 1).await, &bench.keys).unwrap();
+    let report = verify_statements(&bench.tree("hotfix", 1).await, &bench.keys).unwrap();
     assert_eq!(report.active_entries, 2);
 }

@@ -2,7 +2,7 @@
 //! the other line has got since the fork is in the way, and is named.
 
 use pinhole_core::{Actor, Disposition, Error, Outcome, Result, Role};
-use pinhole_receipt::verify_catalog;
+use pinhole_receipt::verify_statements;
 use pinhole_testkit::Engine;
 use serde_json::{Value, json};
 
@@ -104,7 +104,7 @@ async fn what_a_line_approved_is_approved_for_another_with_the_same_evidence() {
         let made = forked.consume(&approval, 1).await.unwrap();
         assert_eq!((&made["line"], &made["revision"], &made["entries"]), (&json!("main"), &json!(2), &json!(2)));
         assert_eq!(forked.on_main("cart").await, json!(receipt));
-        let report = verify_catalog(&bench.tree("main", 2).await, &bench.keys).unwrap();
+        let report = verify_statements(&bench.tree("main", 2).await, &bench.keys).unwrap();
         assert_eq!((report.active_entries, report.forked_from), (2, None));
 
         let nothing = forked.promote(2, json!({})).await;

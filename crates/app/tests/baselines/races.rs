@@ -1,7 +1,7 @@
 //! Many at once: every consumption makes one revision, and whoever comes too late is told where the line is now.
 
 use pinhole_core::{Disposition, Outcome, ReceiptId};
-use pinhole_receipt::verify_catalog;
+use pinhole_receipt::verify_statements;
 use pinhole_testkit::Engine;
 use serde_json::{Value, json};
 
@@ -75,6 +75,6 @@ async fn twenty_approved_requests_over_different_keys_are_all_consumed_at_once(e
     for approval in &approvals {
         assert_eq!(path.state(approval).await, "consumed");
     }
-    let report = verify_catalog(&path.bench.tree("main", REQUESTS).await, &path.bench.keys).unwrap();
+    let report = verify_statements(&path.bench.tree("main", REQUESTS).await, &path.bench.keys).unwrap();
     assert_eq!(report.active_entries, REQUESTS as usize);
 }

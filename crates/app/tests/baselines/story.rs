@@ -2,7 +2,7 @@
 
 use pinhole_receipt::{
     ApprovalDecision, CatalogInput, CatalogRevision, Envelope, Predicate, ReviewDisposition, entries_digest, manifest,
-    verify, verify_catalog,
+    verify, verify_statements,
 };
 use pinhole_testkit::Engine;
 use serde_json::{Value, json};
@@ -100,10 +100,11 @@ async fn check_tree(path: &Path) {
             envelopes: envelopes.into_iter().map(|(id, envelope)| (id, envelope.into_bytes())).collect(),
             revisions: stored.iter().map(|found| (found.revision, found.envelope.clone().into_bytes())).collect(),
             publications: Vec::new(),
+            log: std::collections::BTreeMap::new(),
         };
         assert_eq!(revision.manifest_sha256, manifest(&input).unwrap());
         let tree = pinhole_receipt::render(&input).unwrap();
-        let report = verify_catalog(&tree.files, &path.bench.keys).unwrap();
+        let report = verify_statements(&tree.files, &path.bench.keys).unwrap();
         assert_eq!((report.revision, report.active_entries), (number, 2));
     }
 }

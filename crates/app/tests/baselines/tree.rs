@@ -32,6 +32,7 @@ impl Bench {
             envelopes: envelopes.into_iter().map(|(id, envelope)| (id, envelope.into_bytes())).collect(),
             revisions: stored.iter().map(|found| (found.revision, found.envelope.clone().into_bytes())).collect(),
             publications: Vec::new(),
+            log: BTreeMap::new(),
         };
         render(&input).unwrap().files
     }

@@ -150,6 +150,7 @@ async fn a_full_disk_admits_nothing(engine: Engine) {
         blobs: Blobs::local(blobs.path()).unwrap(),
         ids: Arc::new(SeededIds::new(1)),
         signer: None,
+        log: None,
         wake: WakeSender::new(),
         settings: Settings { min_free_percent: 100.1, ..Settings::default() },
     });

@@ -28,7 +28,7 @@ async fn nothing_is_told_that_was_not_tried(engine: Engine) {
     // A catalog revision and its captures say nothing of what works today.
     path.materialised(GOOD, 0).await;
     let stranger = path.bench.person("Eve", &[]).await;
-    let nothing = json!({ "storage": null, "capture": null, "publication": null });
+    let nothing = json!({ "storage": null, "capture": null, "publication": null, "log": null });
     assert_eq!(readiness(&path.bench, &stranger).await, nothing);
     let id = match &stranger.authority {
         pinhole_core::Authority::Token { id, .. } => *id,

@@ -157,6 +157,7 @@ async fn secrets_are_sealed_anew_under_another_key(engine: Engine) {
             blobs: Blobs::local(folder.path()).unwrap(),
             ids,
             signer: None,
+            log: None,
             sealer: Some(Arc::new(sealer)),
             wake: WakeSender::new(),
             settings: Settings::default(),

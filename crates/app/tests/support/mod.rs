@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use pinhole_app::{App, Lease, Parts, Settings, operations};
+use pinhole_app::{App, Lease, LogPorts, Parts, Settings, operations};
 use pinhole_blobs::Blobs;
 use pinhole_compare::{Picture, encode_png};
 use pinhole_core::{
@@ -23,7 +23,7 @@ use pinhole_receipt::{Jwk, Jwks, KeyStatus, KeyUse, SigningKey, TrustedKeys};
 use pinhole_scenario::{Extract, ValueSource};
 use pinhole_seal::MasterKeys;
 use pinhole_store::Store;
-use pinhole_testkit::{Database, Engine, FakeClock, SeededIds, worker};
+use pinhole_testkit::{Database, Engine, FakeClock, FakeWitness, SeededIds, worker};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -45,6 +45,8 @@ pub(crate) struct Bench {
     /// The application's time on SQLite; PostgreSQL has its own.
     pub(crate) clock: FakeClock,
     pub(crate) keys: TrustedKeys,
+    /// What the sequencer of the transparency log remembers outside of the database.
+    pub(crate) witness: FakeWitness,
     /// An administrator and owner of the project, with no other role.
     pub(crate) owner: Actor,
     key: AtomicU32,
@@ -97,8 +99,11 @@ impl Bench {
         pinhole_jobs::migrate(&store).await.unwrap();
         let ids = SeededIds::default();
         let key = SigningKey::generate(|bytes| ids.fill(bytes)).unwrap();
-        let published = Jwk::new(key.public_key(), KeyUse::Statement, KeyStatus::Active);
-        let keys = TrustedKeys::from_jwks(&Jwks { keys: vec![published] }).unwrap();
+        let log_key = SigningKey::generate(|bytes| ids.fill(bytes)).unwrap();
+        let published = [(&key, KeyUse::Statement), (&log_key, KeyUse::Log)];
+        let published = published.map(|(key, purpose)| Jwk::new(key.public_key(), purpose, KeyStatus::Active));
+        let keys = TrustedKeys::from_jwks(&Jwks { keys: published.into() }).unwrap();
+        let witness = FakeWitness::default();
         let ids = Arc::new(ids);
         let sealer = MasterKeys::given(MASTER_KEY, Arc::clone(&ids) as Arc<dyn Ids>).unwrap();
         let app = App::new(Parts {
@@ -107,12 +112,13 @@ impl Bench {
             ids,
             signer: Some(Arc::new(key)),
             sealer: Some(Arc::new(sealer)),
+            log: Some(LogPorts { signer: Arc::new(log_key), witness: Arc::new(witness.clone()) }),
             wake: WakeSender::new(),
             settings: Settings { min_free_percent: 0.0, ..settings },
         });
         app.ensure_principal(PrincipalClass::User, &"Olga".parse().unwrap(), true).await.unwrap();
         let owner = authenticate(&app, "Olga").await;
-        let bench = Self { app, clock, keys, owner, key: AtomicU32::new(0), _blobs: blobs, database };
+        let bench = Self { app, clock, keys, witness, owner, key: AtomicU32::new(0), _blobs: blobs, database };
         bench.fill().await;
         bench
     }

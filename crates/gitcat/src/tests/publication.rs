@@ -368,7 +368,11 @@ fn requests_and_answers_are_what_they_were_after_json() {
     let GitAnswer::Committed { commit } = run(again, Some(&key())) else { panic!() };
     for answer in [
         GitAnswer::Push { outcome: PushOutcome::Stale { head: Some(commit) } },
-        GitAnswer::Look { head: None, found: Some(crate::Marker { commit, marker: Some(digest("x")) }) },
+        GitAnswer::Look {
+            head: None,
+            found: Some(crate::Marker { commit, marker: Some(digest("x")) }),
+            log_checkpoint: Some("x".into()),
+        },
         GitAnswer::Failed { kind: FailureKind::Scratch, why: "x".into() },
     ] {
         let text = serde_json::to_string(&answer).unwrap();

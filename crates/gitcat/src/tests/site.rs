@@ -73,7 +73,7 @@ impl Site {
 
     pub(super) fn look(&self, known: &[CommitId]) -> (Option<CommitId>, Option<crate::Marker>) {
         match self.run(Operation::Look { marker: marker(), known_commits: known.into() }) {
-            GitAnswer::Look { head, found } => (head, found),
+            GitAnswer::Look { head, found, .. } => (head, found),
             other => panic!("{other:?}"),
         }
     }

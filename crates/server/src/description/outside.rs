@@ -17,7 +17,8 @@ pub(super) struct Route {
     pub(super) described: Value,
 }
 
-/// Every route outside of the table, but for the pages and MCP, which OpenAPI has no words for.
+/// Every route outside of the table, but for what OpenAPI has no words for: the pages, MCP, and the tiles of the
+/// transparency log, whose paths have any number of parts.
 pub(super) fn routes() -> Vec<Route> {
     let open = |path, name, summary, media_type, description| Route {
         path,
@@ -37,6 +38,20 @@ pub(super) fn routes() -> Vec<Route> {
             "A key set (RFC 7517).",
         ),
         open(
+            "/.well-known/pinhole/log/checkpoint",
+            "get_log_checkpoint",
+            "Read the newest checkpoint of the transparency log.",
+            "text/plain",
+            "A signed note (C2SP tlog-checkpoint).",
+        ),
+        open(
+            "/.well-known/pinhole/log/key",
+            "get_log_key",
+            "Read the name and the public key of the transparency log.",
+            "text/plain",
+            "A verifier key (C2SP signed-note).",
+        ),
+        open(
             "/.well-known/oauth-protected-resource",
             "get_protected_resource",
             "Read what an OAuth client has to know about the MCP endpoint.",
@@ -51,6 +66,10 @@ pub(super) fn routes() -> Vec<Route> {
             "Protected-resource metadata (RFC 9728).",
         ),
     ];
+    for route in routes.iter_mut().filter(|route| route.path.starts_with("/.well-known/pinhole/log/")) {
+        route.described["responses"]["404"] = reference("NotFound");
+        route.described["responses"]["200"]["content"]["text/plain"]["schema"] = json!({ "type": "string" });
+    }
     let mut ready = self::open("readyz", "Tell whether the server can work.", "application/json", "It can.");
     ready["responses"]["503"] = succeeded("It cannot; the checks say why.", json!({ "type": "object" }));
     routes.push(Route { path: "/readyz", method: "get", described: ready });

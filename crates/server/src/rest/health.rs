@@ -24,7 +24,7 @@ pub(super) fn routes() -> Router<Context> {
         .route("/.well-known/pinhole/receipt-keys.json", get(keys))
 }
 
-/// Says whether rows can be read and bytes can be stored.
+/// Says whether rows can be read, bytes can be stored, and the transparency log goes on.
 async fn ready(State(context): State<Context>, Extension(request): Extension<RequestId>) -> Response {
     let checks = context.app.readiness(&Actor::system(request)).await;
     let outcome = |check: &Result<()>| match check {
@@ -34,12 +34,12 @@ async fn ready(State(context): State<Context>, Extension(request): Extension<Req
             "fail"
         }
     };
-    let (database, storage) = (outcome(&checks.database), outcome(&checks.storage));
-    let ready = database == "ok" && storage == "ok";
+    let (database, storage, log) = (outcome(&checks.database), outcome(&checks.storage), outcome(&checks.log));
+    let ready = [database, storage, log].iter().all(|outcome| *outcome == "ok");
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let body = json!({
         "status": if ready { "ok" } else { "fail" },
-        "checks": { "database": database, "storage": storage },
+        "checks": { "database": database, "storage": storage, "log": log },
     });
     (status, Json(body)).into_response()
 }

@@ -1,4 +1,4 @@
-//! REST under `/api/v1`: the routes of the operation table, artifact bytes, health, and the receipt keys.
+//! REST under `/api/v1`: the routes of the operation table, artifact bytes, health, the receipt keys and the transparency log.
 //!
 //! A route has no code of its own: path, query, two headers and the body become one JSON object for the operation.
 
@@ -7,6 +7,7 @@ mod disposition;
 mod flow;
 mod health;
 mod hooks;
+mod log;
 mod members;
 mod merge;
 mod operation;
@@ -32,5 +33,11 @@ pub(crate) fn routes(context: &Context) -> Router<Context> {
     let hooks = Router::new()
         .route("/api/v1/hooks/{webhook_id}", post(hooks::deliver))
         .route_layer(middleware::from_fn(limit_hook));
-    Router::new().merge(operations).merge(content).merge(hooks).merge(health::routes()).merge(session::routes(context))
+    Router::new()
+        .merge(operations)
+        .merge(content)
+        .merge(hooks)
+        .merge(health::routes())
+        .merge(log::routes())
+        .merge(session::routes(context))
 }

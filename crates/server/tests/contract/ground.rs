@@ -59,6 +59,7 @@ impl Ground {
         let publisher = bench.person("Paul", &[Role::Publisher]).await;
         let publication = bench.keyed(&publisher, "publish_baseline_catalog", publication_of(1, "release/first"));
         let publication = publication.await.unwrap();
+        app.sequence_log().await.unwrap();
         let router = router(app.clone(), ServerSettings { limits: unlimited(), ..ServerSettings::default() });
         Self { path, router, captured, approval, publication, serial: AtomicU32::new(0) }
     }

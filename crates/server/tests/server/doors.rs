@@ -110,6 +110,8 @@ async fn the_openapi_document_is_for_everybody() {
     assert_eq!((answer.status().as_u16(), answer.header("content-type")), (200, "application/json"));
     assert!(answer.header("cache-control").starts_with("public"));
     let document = answer.json();
+    // What it has to say of the log is not there before the log is.
+    world.app.sequence_log().await.unwrap();
     assert_eq!(document["openapi"], "3.1.0");
     // What it says is there is there: no path is unknown to the router, and no method to its path.
     for (path, methods) in document["paths"].as_object().unwrap() {
@@ -129,6 +131,6 @@ async fn readiness_follows_the_database() {
     world.app.store().close().await;
     let answer = world.send(Request::get("/readyz").body(Body::empty()).unwrap()).await;
     assert_eq!(answer.status(), 503);
-    assert_eq!(answer.json()["checks"], json!({ "database": "fail", "storage": "ok" }));
+    assert_eq!(answer.json()["checks"], json!({ "database": "fail", "storage": "ok", "log": "fail" }));
     assert_eq!(world.send(Request::get("/livez").body(Body::empty()).unwrap()).await.status(), 200);
 }

@@ -9,6 +9,7 @@ mod doors;
 mod download;
 mod hooks;
 mod hostile;
+mod log;
 mod mcp;
 mod pages;
 mod parity;

@@ -193,6 +193,8 @@ async fn decisions_are_one_for_each_person(engine: Engine) {
     assert!(tx.decisions_of(approval.id).await.unwrap().is_empty());
     tx.insert_decision(&late).await.unwrap();
     tx.insert_decision(&early).await.unwrap();
+    assert_same(tx.decision(late.id).await.unwrap(), Some(late.clone()));
+    assert!(tx.decision(id!(fixture, DecisionId)).await.unwrap().is_none());
     assert_same(tx.decisions_of(approval.id).await.unwrap(), vec![early, late]);
     assert!(tx.decisions_of(id!(fixture, ApprovalId)).await.unwrap().is_empty());
     assert_exists(tx.insert_decision(&decision(&fixture, &approval, ada, 30)).await);

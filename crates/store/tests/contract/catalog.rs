@@ -147,6 +147,9 @@ async fn revisions_never_change(engine: Engine) {
         let found = tx.catalog_revision(project, name, revision.revision).await.unwrap();
         assert_same(found, Some(revision.clone()));
     }
+    let found = tx.catalog_revision_by_digest(revisions[0].sha256).await.unwrap();
+    assert_eq!(found.map(|found| found.sha256), Some(revisions[0].sha256));
+    assert!(tx.catalog_revision_by_digest(sha256("nothing")).await.unwrap().is_none());
     assert!(tx.catalog_revision(project, name, 4).await.unwrap().is_none());
     assert!(tx.catalog_revision(project, &elsewhere.line, 2).await.unwrap().is_none());
     for upto in 0..=3 {

@@ -17,6 +17,7 @@ mod evidence;
 mod identity;
 mod investigations;
 mod lists;
+mod log;
 mod migrations;
 mod principals;
 mod projects;

@@ -17,6 +17,7 @@ const LIBRARIES: &[Library] = &[
     Library { prefix: "openidconnect", users: &["pinhole-oidc"] },
     Library { prefix: "rmcp", users: &["pinhole-server"] },
     Library { prefix: "sqlx", users: &["pinhole-jobs", "pinhole-store"] },
+    Library { prefix: "tlog_tiles", users: &["pinhole-receipt"] },
 ];
 
 /// Every library in a manifest that is not that package's to name, for whatever kind of dependency.

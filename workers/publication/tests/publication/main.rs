@@ -18,6 +18,7 @@ mod baselines;
 mod conflicts;
 mod failures;
 mod kills;
+mod log;
 mod published;
 mod refusals;
 mod remote;

@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 use crate::{callers::Caller, cases::declare, ground::Ground, support::PROJECT};
 
 declare! {
+    "get_log_proof" in Environment => |ground, _| json!({ "record_id": ground.receipt() }),
+    "get_log_consistency" in Nowhere => |_, _| json!({ "first": 1 }),
     "get_readiness" in Nowhere => |_, _| json!({}),
     "list_projects" in Nowhere => |_, _| json!({ "limit": 1 }),
     "get_baseline_policy" in Project => |_, _| json!({ "project": PROJECT }),

@@ -1,0 +1,82 @@
+//! A database that is older than what was signed, or that went on from an older one, signs nothing.
+
+use pinhole_core::{Actor, RequestId};
+use pinhole_testkit::Engine;
+use serde_json::json;
+
+use crate::{
+    rows::on_both_engines,
+    support::{Bench, refused},
+};
+
+on_both_engines! {
+    an_older_database_signs_nothing_and_says_so
+    a_database_that_went_on_from_an_older_one_signs_nothing
+    a_new_database_beside_old_keys_signs_nothing
+}
+
+async fn write_project(bench: &Bench, slug: &str) {
+    bench.keyed(&bench.owner, "create_project", json!({ "slug": slug, "title": slug })).await.unwrap();
+}
+
+/// The reason for which the log is refused, and that readiness and everybody who asks are told.
+async fn refusal(bench: &Bench) -> String {
+    let checkpoint = bench.app.log_checkpoint().await.ok();
+    let error = bench.app.keep_log().await.expect_err("the log is refused");
+    assert_eq!(bench.app.log_checkpoint().await.ok(), checkpoint, "nothing was signed");
+    let ready = bench.app.readiness(&Actor::system(RequestId::from_uuid(uuid::Uuid::nil()))).await;
+    assert!(ready.log.is_err() && ready.database.is_ok());
+    let told = bench.call(&bench.owner, "get_readiness", json!({})).await.unwrap();
+    assert_eq!(told["log"]["outcome"], "failed");
+    assert!(told["log"]["detail"].as_str().unwrap().contains("the file beside the log key"), "{told}");
+    let (code, reason) = refused(Err(error));
+    assert_eq!(code, "conflict");
+    reason
+}
+
+async fn an_older_database_signs_nothing_and_says_so(engine: Engine) {
+    let bench = Bench::on(engine).await;
+    bench.app.keep_log().await.unwrap();
+    write_project(&bench, "later").await;
+    let before = bench.ledger();
+    bench.forget_log();
+    assert_eq!(refusal(&bench).await, "log_behind");
+    assert!(bench.ledger().iter().all(|line| line.leaf.is_none()), "no leaf was given");
+    // The right database is back.
+    let witness = bench.witness.get();
+    bench.witness.set(None);
+    bench.app.sequence_log().await.unwrap();
+    bench.witness.set(witness);
+    bench.app.keep_log().await.unwrap();
+    bench.checked_log().await;
+    assert_eq!(bench.ledger().len(), before.len());
+    let ready = bench.app.readiness(&Actor::system(RequestId::from_uuid(uuid::Uuid::nil()))).await;
+    assert!(ready.log.is_ok());
+}
+
+async fn a_database_that_went_on_from_an_older_one_signs_nothing(engine: Engine) {
+    let bench = Bench::on(engine).await;
+    bench.app.keep_log().await.unwrap();
+    let signed = bench.witness.get();
+    // As if another record had been the first one, and the log as long as it was and longer.
+    bench.forget_log();
+    bench.sql("DELETE FROM log_entries WHERE seq = (SELECT min(seq) FROM log_entries)");
+    write_project(&bench, "one").await;
+    write_project(&bench, "two").await;
+    bench.witness.set(None);
+    bench.app.sequence_log().await.unwrap();
+    write_project(&bench, "three").await;
+    bench.witness.set(signed);
+    assert_eq!(refusal(&bench).await, "log_forked");
+}
+
+async fn a_new_database_beside_old_keys_signs_nothing(engine: Engine) {
+    let (old, new) = (Bench::on(engine).await, Bench::on(engine).await);
+    old.app.keep_log().await.unwrap();
+    // Their ids are the same, and so are the names of their logs: another one was made by chance.
+    new.app.sequence_log().await.unwrap();
+    new.sql("UPDATE log_state SET origin = 'pinhole.dev/log/other'");
+    new.witness.set(old.witness.get());
+    write_project(&new, "one").await;
+    assert_eq!(refusal(&new).await, "log_behind");
+}

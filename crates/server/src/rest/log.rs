@@ -1,0 +1,41 @@
+//! The transparency log for everybody, in the form of C2SP tlog-tiles below one prefix: the newest checkpoint, the tiles
+//! of the tree, and the key that the checkpoint is signed with. No credential is needed: all of it is hashes.
+
+use axum::{
+    Router,
+    extract::{Path, State},
+    http::{HeaderValue, header},
+    response::IntoResponse,
+    routing::get,
+};
+
+use crate::http::{Context, Refused};
+
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+const BYTES: HeaderValue = HeaderValue::from_static("application/octet-stream");
+const ASK_AGAIN: HeaderValue = HeaderValue::from_static("no-cache");
+/// What is in a tile of a given width never changes.
+const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+
+/// The routes.
+pub(super) fn routes() -> Router<Context> {
+    Router::new()
+        .route("/.well-known/pinhole/log/checkpoint", get(checkpoint))
+        .route("/.well-known/pinhole/log/key", get(key))
+        .route("/.well-known/pinhole/log/tile/{*path}", get(tile))
+}
+
+async fn checkpoint(State(context): State<Context>) -> Result<impl IntoResponse, Refused> {
+    let note = context.app.log_checkpoint().await?;
+    Ok(([(header::CONTENT_TYPE, TEXT), (header::CACHE_CONTROL, ASK_AGAIN)], note))
+}
+
+async fn key(State(context): State<Context>) -> Result<impl IntoResponse, Refused> {
+    let key = context.app.log_verifier_key().await?;
+    Ok(([(header::CONTENT_TYPE, TEXT), (header::CACHE_CONTROL, ASK_AGAIN)], format!("{key}\n")))
+}
+
+async fn tile(State(context): State<Context>, Path(path): Path<String>) -> Result<impl IntoResponse, Refused> {
+    let bytes = context.app.log_tile(&path).await?;
+    Ok(([(header::CONTENT_TYPE, BYTES), (header::CACHE_CONTROL, FOR_EVER)], bytes))
+}
