@@ -15,7 +15,7 @@ use crate::{Cursor, Idempotency, Limit, Method, Operation, Spec, Surfaces, Who, 
 pub struct ApprovalRequestItem {
     /// The candidate.
     pub candidate_id: CandidateId,
-    /// Its accepting review, of a visual candidate; values are not reviewed.
+    /// Its newest review, which has to accept it; looked up when left out. Values are not reviewed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review_id: Option<ReviewId>,
 }

@@ -51,6 +51,8 @@ pub struct PublishBaselineCatalog {
 pub struct PublicationView {
     /// Its id.
     pub id: PublicationId,
+    /// The project.
+    pub project: Slug,
     /// The line.
     pub line: LineName,
     /// The catalog revision.
@@ -96,6 +98,9 @@ pub struct PublicationAttemptView {
     pub commit: Option<String>,
     /// How it ended.
     pub outcome: Option<String>,
+    /// Why it ended so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
 }
 
 impl Operation for PublishBaselineCatalog {

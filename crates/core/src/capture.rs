@@ -1,5 +1,7 @@
 //! What a capture worker submits and what a receipt is made of. None of it is believed before the registrar looked.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -114,6 +116,26 @@ pub enum NotEvidence {
         /// Found device pixels.
         actual: [u32; 2],
     },
+}
+
+impl fmt::Display for NotEvidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ErrorStatus { status } => write!(f, "the page was answered with status {status}"),
+            Self::WrongLocation { url } => write!(f, "the browser ended at {url} instead"),
+            Self::ReadyNeverHeld { index } => {
+                write!(f, "condition {} of what makes the page ready never held", u64::from(*index) + 1)
+            }
+            Self::FontsNotReady => f.write_str("fonts did not load"),
+            Self::UnmatchedMask { locator } => write!(f, "a rule fits nothing on the page: {locator}"),
+            Self::OneColour => f.write_str("the picture has one colour only"),
+            Self::StillMoving { what } => write!(f, "the page still moved: {what}"),
+            Self::PartMissing { what } => write!(f, "a part of the page is missing: {what}"),
+            Self::SizeDisagrees { expected: [width, height], actual: [w, h] } => {
+                write!(f, "the picture is {w} x {h} pixels and the page {width} x {height}")
+            }
+        }
+    }
 }
 
 /// Everything that the look of a picture depends on beside the page: captures compare only when it is equal.

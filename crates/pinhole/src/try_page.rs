@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 use pinhole_app::{App, TryRun};
 use pinhole_contract::{ArtifactView, CheckpointView, RunResultView, RunView};
-use pinhole_core::{CheckpointVerdict, Error, Result, RunState, RunVerdict, Slug};
+use pinhole_core::{BaselineKind, CheckpointVerdict, Error, Result, RunState, RunVerdict, Slug};
 use pinhole_runtime::{BrowserSettings, CaptureSettings, Config};
 use pinhole_scenario::{Format, Scenario};
 use url::Url;
@@ -157,7 +157,8 @@ fn exit_of(result: &RunResultView) -> Exit {
 
 async fn tell(app: &App, checkpoint: &CheckpointView, directory: &Path) -> Result<()> {
     let name = format!("{}@{}", checkpoint.checkpoint, checkpoint.profile);
-    let picture = export(app, &checkpoint.picture, &directory.join(format!("{name}.png"))).await?;
+    let extension = checkpoint.picture.kind.extension();
+    let picture = export(app, &checkpoint.picture, &directory.join(format!("{name}.{extension}"))).await?;
     match checkpoint.verdict {
         CheckpointVerdict::New => say!("{name}: first capture: {picture}"),
         CheckpointVerdict::Matched => say!("{name}: the same as before: {picture}"),
@@ -165,13 +166,13 @@ async fn tell(app: &App, checkpoint: &CheckpointView, directory: &Path) -> Resul
             say!("{name}: cannot be compared, the renderer or the capture's rules changed: {picture}");
         }
         CheckpointVerdict::NotEvidence => {
-            let reasons = serde_json::to_string(&checkpoint.not_evidence).map_err(Error::internal)?;
-            say!("{name}: not evidence: {reasons}: {picture}");
+            let reasons: Vec<_> = checkpoint.not_evidence.iter().map(ToString::to_string).collect();
+            say!("{name}: not evidence: {}: {picture}", reasons.join("; "));
         }
         CheckpointVerdict::Changed => {
             say!("{name}: CHANGED: {picture}");
             if let Some(baseline) = &checkpoint.baseline {
-                let path = export(app, baseline, &directory.join(format!("{name}-before.png"))).await?;
+                let path = export(app, baseline, &directory.join(format!("{name}-before.{extension}"))).await?;
                 say!("  before: {path}");
             }
             if let Some(difference) = &checkpoint.difference {
@@ -184,9 +185,15 @@ async fn tell(app: &App, checkpoint: &CheckpointView, directory: &Path) -> Resul
     Ok(())
 }
 
-/// Names the changed regions.
+/// Names the changed regions, or the changed values.
 pub(crate) fn tell_regions(checkpoint: &CheckpointView) {
     let Some(comparison) = &checkpoint.comparison else { return };
+    if checkpoint.kind == BaselineKind::Structured {
+        for field in &comparison.regions {
+            say!("  {}: {} before, {} now", field["field"], field["before"], field["after"]);
+        }
+        return;
+    }
     let changed = comparison.account.get("changed").copied().unwrap_or_default();
     let regions = comparison.regions.len() + comparison.regions_omitted as usize;
     say!("  {changed} pixels changed in {regions} {}", if regions == 1 { "region" } else { "regions" });

@@ -19,7 +19,7 @@ use super::{
     candidate::{check_line, receipt_of},
     line::lineage,
     policy::Policy,
-    request::{check_remote, check_review},
+    request::{accepting_review, check_remote},
     revision::Head,
 };
 use crate::{
@@ -218,7 +218,7 @@ async fn item(unit: &mut Unit, line: &LineName, entry: &Entry) -> Result<Approva
         BaselineKind::Visual => {
             let newest = unit.newest_review(entry.receipt_id).await?;
             let review = newest.ok_or_else(|| Error::internal("a picture that was approved unseen"))?.id;
-            (check_review(unit, &candidate, review).await?, Some(review))
+            (accepting_review(unit, &candidate, Some(review)).await?.capture_sha256, Some(review))
         }
         BaselineKind::Structured | BaselineKind::Performance => {
             (receipt_of(unit, &candidate).await?.capture_sha256, None)

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use pinhole_contract::{ApprovalRequestItem, ApprovalView, RequestBaselineApproval};
 use pinhole_core::{
     Actor, ApprovalIntent, ApprovalItem, ApprovalKind, BaselineKind, CandidateState, Disposition, EnvironmentId, Error,
-    Permission, PublicationIntent, Result, ReviewId, Sha256Digest,
+    Permission, PublicationIntent, Result, ReviewId,
 };
-use pinhole_store::{Candidate, Project};
+use pinhole_store::{Candidate, Project, Review};
 use uuid::Uuid;
 
 use super::{
@@ -136,12 +136,12 @@ async fn resolve(
         let message = format!("the candidate is for line {}, the request for {}", candidate.key.line, command.line);
         return Err(Error::conflict("other_line", message));
     }
-    let capture_digest = match (candidate.key.kind, review) {
-        (BaselineKind::Visual, Some(review)) => check_review(unit, candidate, review).await?,
-        (BaselineKind::Visual, None) => {
-            return Err(Error::invalid("review_id", "a picture needs its accepting review"));
+    let (capture_digest, review) = match (candidate.key.kind, review) {
+        (BaselineKind::Visual, named) => {
+            let review = accepting_review(unit, candidate, named).await?;
+            (review.capture_sha256, Some(review.id))
         }
-        (_, None) => receipt_of(unit, candidate).await?.capture_sha256,
+        (_, None) => (receipt_of(unit, candidate).await?.capture_sha256, None),
         (_, Some(_)) => return Err(Error::invalid("review_id", "only pictures are reviewed: leave it out")),
     };
     let current = unit.active_entry(candidate.project_id, &candidate.key).await?;
@@ -158,16 +158,27 @@ async fn resolve(
     })
 }
 
-/// The digest of the picture that `id` accepts, when that is the candidate's and nothing newer was said about it.
-pub(super) async fn check_review(unit: &mut Unit, candidate: &Candidate, id: ReviewId) -> Result<Sha256Digest> {
-    let review = unit.review(id).await?.filter(|review| review.project_id == candidate.project_id);
-    let review = review.ok_or_else(Error::not_found)?;
+/// The newest review of the candidate's capture, which accepts it; when one is named, it has to be that one.
+pub(super) async fn accepting_review(
+    unit: &mut Unit,
+    candidate: &Candidate,
+    named: Option<ReviewId>,
+) -> Result<Review> {
     let receipt = receipt_of(unit, candidate).await?;
+    let newest = unit.newest_review(receipt.id).await?;
+    let review = match named {
+        Some(id) => {
+            let review = unit.review(id).await?.filter(|review| review.project_id == candidate.project_id);
+            review.ok_or_else(Error::not_found)?
+        }
+        None => newest.clone().ok_or_else(|| {
+            Error::conflict("not_reviewed", "nobody has reviewed the capture yet: a reviewer does so on its run's page")
+        })?,
+    };
     let seen = (review.receipt_id, review.capture_sha256, review.render_sha256, review.rules_sha256);
     if seen != (receipt.id, receipt.capture_sha256, receipt.render_sha256, receipt.rules_sha256) {
         return Err(Error::conflict("other_capture", "the review is of another capture: name one of the candidate's"));
     }
-    let newest = unit.newest_review(receipt.id).await?;
     if newest.is_some_and(|newest| newest.id != review.id) {
         return Err(Error::conflict(
             "review_not_newest",
@@ -180,5 +191,5 @@ pub(super) async fn check_review(unit: &mut Unit, candidate: &Candidate, id: Rev
             "the review rejects the capture: only an accepted one can be requested",
         ));
     }
-    Ok(receipt.capture_sha256)
+    Ok(review)
 }

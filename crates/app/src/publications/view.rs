@@ -29,10 +29,13 @@ pub(crate) async fn get(app: &App, actor: &Actor, command: GetPublication) -> Re
 /// The publication with its attempts.
 pub(super) async fn view_of(unit: &mut Unit, publication: Publication) -> Result<PublicationView> {
     let remote = remote_of(unit, publication.remote_id).await?;
+    let project = unit.project(publication.project_id).await?;
+    let project = project.ok_or_else(|| Error::internal("a publication without its project"))?.slug;
     let attempts = unit.newest_publication_attempts(publication.id, SHOWN_ATTEMPTS).await?;
     let receipt = publication.receipt.as_deref().map(serde_json::from_str).transpose();
     Ok(PublicationView {
         id: publication.id,
+        project,
         line: publication.line,
         revision: publication.revision,
         remote,
@@ -100,5 +103,6 @@ fn attempt(attempt: PublicationAttempt) -> Result<PublicationAttemptView> {
         base_commit: attempt.base_commit,
         commit: attempt.commit_id,
         outcome: attempt.outcome,
+        detail: attempt.detail,
     })
 }

@@ -44,12 +44,19 @@ async fn items_are_ready_candidates_with_their_newest_accepting_review() {
 
     let captured = path.capture(darker(5)).await;
     let receipt = captured.receipts["cart"];
+    let unreviewed = json!([{ "candidate_id": path.candidate(captured.receipts["total"]).await.unwrap()["id"] }]);
+    assert_eq!(refused(path.request(unreviewed).await), ("conflict", "not_reviewed".into()));
     let accepted = path.review(&[receipt], Disposition::Accept).await["reviews"][0]["id"].clone();
     let candidate = path.candidate(receipt).await.unwrap();
     let rejected = path.review(&[receipt], Disposition::Reject).await["reviews"][0]["id"].clone();
     let item = |review: &Value| json!([{ "candidate_id": candidate["id"], "review_id": review }]);
     assert_eq!(refused(path.request(item(&accepted)).await), ("conflict", "review_not_newest".into()));
     assert_eq!(refused(path.request(item(&rejected)).await), ("conflict", "not_accepted".into()));
+    // The newest one is meant where none is named.
+    assert_eq!(refused(path.request(item(&Value::Null)).await), ("conflict", "not_accepted".into()));
+    let newest = path.review(&[receipt], Disposition::Accept).await["reviews"][0]["id"].clone();
+    let approval = path.request(item(&Value::Null)).await.unwrap();
+    assert_eq!(approval["intent"]["items"][0]["review"], newest);
 
     let approval = path.request(items.clone()).await.unwrap();
     let approval = path.decide(&approval, pinhole_core::Outcome::Approve).await.unwrap();

@@ -135,9 +135,9 @@ impl Demo {
             return Ok(());
         }
         say!("\nThe server goes on at {base}; press Ctrl-C to end it.");
-        say!("  run page   {base}/runs/{run}");
         let link = app.create_sign_in_link(&"demo-reviewer".parse()?).await?;
         say!("  sign in    {base}/sign-in/link/{}  (once, as demo-reviewer)", link.secret);
+        say!("  run page   {base}/runs/{run}  (for who is signed in)");
         say!("  token      {}", tokens[0]);
         let curl = |path: &str| format!("curl -H 'Authorization: Bearer {}' {base}/api/v1{path}", tokens[0]);
         say!("  run        {}", curl(&format!("/runs/{run}")));

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, HeaderValue, header},
+    http::{Extensions, HeaderMap, HeaderValue, header, request::Parts},
     middleware::Next,
     response::Response,
 };
@@ -35,7 +35,7 @@ pub(crate) async fn require_bearer(
 ) -> Result<Response, Refused> {
     let address = address_of(&context.settings, request.extensions(), request.headers());
     let actor = match Credential::of(request.headers()) {
-        Ok(Some(Credential::Bearer(token))) => context.app.authenticate(token, id_of(&request)?).await,
+        Ok(Some(Credential::Bearer(token))) => context.app.authenticate(token, id_of(request.extensions())?).await,
         Ok(Some(Credential::Cookie(_)) | None) => return Err(stranger(&context, address, Error::unauthenticated())),
         Err(error) => Err(error),
     };
@@ -52,7 +52,7 @@ pub(crate) async fn require_bearer_or_cookie(
     mut request: Request,
     next: Next,
 ) -> Result<Response, Refused> {
-    let (is_safe, id) = (request.method().is_safe(), id_of(&request)?);
+    let (is_safe, id) = (request.method().is_safe(), id_of(request.extensions())?);
     let address = address_of(&context.settings, request.extensions(), request.headers());
     let actor = caller(&context, request.headers(), is_safe, id).await;
     let actor = actor.map_err(|error| invalid_token(stranger(&context, address, error)))?;
@@ -74,20 +74,26 @@ async fn caller(context: &Context, headers: &HeaderMap, is_safe: bool, id: Reque
 }
 
 /// The actor behind a bearer token or a session's cookie; `None` for a request that has neither. For pages: a link on
-/// another site leads to them like any other, but nothing else that it makes the browser send does.
+/// another site leads to them like any other, but nothing else that it makes the browser send does. Counts the call.
 ///
 /// # Errors
 /// `unauthenticated` for a credential that is not valid now, and for a cookie that another site's page made the
-/// browser send; `limit_exceeded` for a principal that calls too often.
-pub(crate) async fn who(context: &Context, headers: &HeaderMap, request: RequestId) -> Result<Option<Actor>> {
-    if session_secret(headers).is_some() && is_cross_site(headers) && !is_navigation(headers) {
-        return Err(Error::unauthenticated());
+/// browser send; `limit_exceeded` for a principal that calls too often, and for an address from which too many calls
+/// come without a valid credential.
+pub(crate) async fn who(context: &Context, parts: &Parts) -> Result<Option<Actor>> {
+    let headers = &parts.headers;
+    let found = match session_secret(headers).is_some() && is_cross_site(headers) && !is_navigation(headers) {
+        true => Err(Error::unauthenticated()),
+        false => actor_of(context, headers, id_of(&parts.extensions)?).await,
+    };
+    let address = address_of(&context.settings, &parts.extensions, headers);
+    match &found {
+        Ok(Some(actor)) => context.rates.principal(actor.principal)?,
+        Ok(None) => context.rates.stranger(address)?,
+        Err(error) if error.code() == Code::Unauthenticated => context.rates.stranger(address)?,
+        Err(_) => {}
     }
-    let actor = actor_of(context, headers, request).await?;
-    if let Some(actor) = &actor {
-        context.rates.principal(actor.principal)?;
-    }
-    Ok(actor)
+    found
 }
 
 async fn actor_of(context: &Context, headers: &HeaderMap, request: RequestId) -> Result<Option<Actor>> {
@@ -152,6 +158,6 @@ fn invalid_token(refused: Refused) -> Refused {
     if challenge { refused.with_header(header::WWW_AUTHENTICATE, INVALID_TOKEN) } else { refused }
 }
 
-fn id_of(request: &Request) -> Result<RequestId> {
-    request.extensions().get().copied().ok_or_else(|| Error::internal("the request passed no boundary"))
+fn id_of(extensions: &Extensions) -> Result<RequestId> {
+    extensions.get().copied().ok_or_else(|| Error::internal("the request passed no boundary"))
 }

@@ -6,7 +6,7 @@ use axum::{extract::Path, response::Response};
 use bytes::Bytes;
 use pinhole_app::{ApprovalEvidence, ItemEvidence};
 use pinhole_contract::{ApprovalList, ApprovalView, Cursor, ListedApprovalView};
-use pinhole_core::{ApprovalId, ApprovalState, BaselineKey, Error, Result};
+use pinhole_core::{ApprovalId, ApprovalState, BaselineKey, BaselineKind, Error, Result};
 use serde_json::json;
 
 use super::{
@@ -14,9 +14,10 @@ use super::{
     forms,
     frame::{Place, framed, next_page},
     html::esc,
-    parts::{badge, code, picture},
+    parts::{badge, code, picture, time, words},
     people::{person, said},
     projects::project,
+    values,
     visitor::Visitor,
 };
 use crate::http::Form;
@@ -67,7 +68,8 @@ async fn list(visitor: &Visitor, slug: &str) -> Result<Document> {
         html.push_str(&table(&list.approvals));
     }
     html.push_str(&next_page(visitor, list.next_cursor.as_ref().map(Cursor::as_str), "Older approvals"));
-    Ok(framed(visitor, &format!("Approvals in {}", project.title), Some((&project.slug, Place::Approvals)), &html))
+    let title = format!("Approvals in {}", project.title);
+    framed(visitor, &title, Some((&project.slug, Place::Approvals)), &html).await
 }
 
 fn table(approvals: &[ListedApprovalView]) -> String {
@@ -82,7 +84,7 @@ fn table(approvals: &[ListedApprovalView]) -> String {
             html,
             "<tr><td><a href=\"/approvals/{}\">{}</a></td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             esc(approval.id),
-            esc(approval.created_at),
+            time(approval.created_at),
             badge(approval.state.as_str()),
             esc(&approval.line),
             approval.items,
@@ -104,7 +106,11 @@ async fn show(visitor: &Visitor, id: &str) -> Result<Document> {
     html.push_str(&decisions(&approval, &evidence));
     let _ = writeln!(html, "<h2>Items</h2>");
     for (item, shown) in approval.intent.items.iter().skip(from).zip(&evidence.items) {
-        html.push_str(&section(&item.key, item.current_entry.is_some(), shown, &evidence));
+        let compared = match item.key.kind {
+            BaselineKind::Visual => pictures(item.current_entry.is_some(), shown),
+            _ => fields(visitor, item.current_entry.is_some(), shown).await?,
+        };
+        html.push_str(&section(&item.key, &compared, shown, &evidence));
     }
     let next = from.saturating_add(ITEMS);
     if next < approval.intent.items.len() {
@@ -117,7 +123,7 @@ async fn show(visitor: &Visitor, id: &str) -> Result<Document> {
     if evidence.may_decide && approval.state == ApprovalState::Pending && token.is_some() {
         html.push_str(&forms::decision(&approval, token.as_deref()));
     }
-    Ok(framed(visitor, "Approval", Some((&evidence.project, Place::Inner)), &html))
+    framed(visitor, "Approval", Some((&evidence.project, Place::Inner)), &html).await
 }
 
 fn heading(approval: &ApprovalView) -> String {
@@ -137,11 +143,15 @@ fn heading(approval: &ApprovalView) -> String {
 fn facts(approval: &ApprovalView, evidence: &ApprovalEvidence) -> String {
     let intent = &approval.intent;
     let publication = intent.publication.as_ref();
+    let policy = match intent.policy_revision {
+        0 => "the defaults".to_owned(),
+        revision => format!("revision {revision}"),
+    };
     let rows = [
         ("Approval", code(approval.id)),
-        ("Asked by", format!("{}, {}", person(approval.requested_by, &evidence.names), esc(approval.created_at))),
-        ("Open until", esc(approval.expires_at).to_string()),
-        ("Policy", format!("revision {}", intent.policy_revision)),
+        ("Asked by", format!("{}, {}", person(approval.requested_by, &evidence.names), time(approval.created_at))),
+        ("Open until", time(approval.expires_at)),
+        ("Policy", policy),
         ("Label", intent.release_label.as_ref().map_or_else(|| "none".into(), |label| esc(label).to_string())),
         (
             "Publication",
@@ -175,8 +185,8 @@ fn decisions(approval: &ApprovalView, evidence: &ApprovalEvidence) -> String {
             "<li>{} {} <span class=\"faint\">by {}, {}</span><blockquote>{}</blockquote></li>",
             person(decision.principal, &evidence.names),
             badge(decision.outcome.as_str()),
-            esc(decision.via),
-            esc(decision.created_at),
+            esc(words(decision.via.as_str())),
+            time(decision.created_at),
             esc(&decision.reason),
         );
     }
@@ -184,28 +194,45 @@ fn decisions(approval: &ApprovalView, evidence: &ApprovalEvidence) -> String {
     html
 }
 
-fn section(key: &BaselineKey, replaces: bool, item: &ItemEvidence, evidence: &ApprovalEvidence) -> String {
+/// What stands where there is no entry.
+fn no_entry(replaces: bool) -> &'static str {
+    if replaces { "The entry that this is about is not active any more." } else { "New: no entry yet." }
+}
+
+fn pictures(replaces: bool, item: &ItemEvidence) -> String {
+    let mut html = String::from("<div class=\"pictures\">\n");
+    html.push_str(&picture("Current entry", item.current.as_ref(), no_entry(replaces)));
+    if let Some(candidate) = &item.candidate {
+        let same = match item.current {
+            Some(_) => "Equal, or compared with something else by its run.",
+            None => "Nothing to compare with.",
+        };
+        html.push_str(&picture("Candidate", Some(&candidate.picture), ""));
+        html.push_str(&picture("Difference", item.difference.as_ref(), same));
+    }
+    html.push_str("</div>\n");
+    html
+}
+
+async fn fields(visitor: &Visitor, replaces: bool, item: &ItemEvidence) -> Result<String> {
+    let after = item.candidate.as_ref().map(|candidate| &candidate.picture);
+    values::side_by_side(visitor, (item.current.as_ref(), no_entry(replaces)), after).await
+}
+
+/// One item; `compared` is the markup of what its entry is and would be.
+fn section(key: &BaselineKey, compared: &str, item: &ItemEvidence, evidence: &ApprovalEvidence) -> String {
     let mut html = format!(
-        "<section class=\"checkpoint\">\n<h3>{} <small>{} in {}, {}, {}</small></h3>\n<div class=\"pictures\">\n",
+        "<section class=\"checkpoint\">\n<h3>{} <small>{} in {}, {}, {}</small></h3>\n{compared}",
         esc(&key.checkpoint),
         esc(&key.scenario),
         esc(&key.environment),
         esc(&key.profile),
         esc(key.kind),
     );
-    let none = if replaces { "The entry that this is about is not active any more." } else { "New: no entry yet." };
-    html.push_str(&picture("Current entry", item.current.as_ref(), none));
     let Some(candidate) = &item.candidate else {
-        html.push_str("</div>\n<p>This entry would end; nothing takes its place.</p>\n</section>\n");
+        html.push_str("<p>This entry would end; nothing takes its place.</p>\n</section>\n");
         return html;
     };
-    let same = match item.current {
-        Some(_) => "Equal, or compared with something else by its run.",
-        None => "Nothing to compare with.",
-    };
-    html.push_str(&picture("Candidate", Some(&candidate.picture), ""));
-    html.push_str(&picture("Difference", item.difference.as_ref(), same));
-    html.push_str("</div>\n");
     if let Some(review) = &candidate.review {
         html.push_str(&said(review, &evidence.names));
     }

@@ -39,6 +39,12 @@ impl Document {
         self
     }
 
+    /// Answers with the status of a refusal that the page tells of.
+    pub(super) fn with_error(self, error: &Error) -> Self {
+        let status = StatusCode::from_u16(status_of(error)).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self { retry_after: error.details().retry_after_s, ..self }.with_status(status)
+    }
+
     /// Makes the browser load the page again every few seconds.
     pub(super) fn refreshing(mut self, refresh: bool) -> Self {
         self.refresh = refresh;
@@ -92,6 +98,5 @@ pub(super) fn refusal(error: &Error, request: RequestId) -> Document {
         esc(error.code()),
         esc(request),
     );
-    let status = StatusCode::from_u16(status_of(error)).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    Document { retry_after: error.details().retry_after_s, ..Document::new(heading, body).with_status(status) }
+    Document::new(heading, body).with_error(error)
 }

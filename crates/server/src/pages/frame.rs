@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use pinhole_core::Slug;
+use pinhole_contract::WhoamiView;
+use pinhole_core::{Result, Slug};
+use serde_json::json;
 
 use super::{document::Document, html::esc, session, visitor::Visitor};
 
@@ -12,26 +14,37 @@ pub(super) enum Place {
     Runs,
     Approvals,
     Baselines,
+    Publications,
     /// A page below one of them.
     Inner,
 }
 
-const PLACES: [(Place, &str, &str); 3] = [
+const PLACES: [(Place, &str, &str); 4] = [
     (Place::Runs, "", "Runs"),
     (Place::Approvals, "/approvals", "Approvals"),
     (Place::Baselines, "/baselines", "Baselines"),
+    (Place::Publications, "/publications", "Publications"),
 ];
 
 /// A page with its frame; `body` is markup that begins with the page's one heading.
-pub(super) fn framed(visitor: &Visitor, title: &str, place: Option<(&Slug, Place)>, body: &str) -> Document {
-    let mut html = session::banner(visitor.token().as_deref());
+///
+/// # Errors
+/// Those of `whoami`.
+pub(super) async fn framed(
+    visitor: &Visitor,
+    title: &str,
+    place: Option<(&Slug, Place)>,
+    body: &str,
+) -> Result<Document> {
+    let me: WhoamiView = visitor.read("whoami", json!({})).await?;
+    let mut html = session::banner(visitor.token().as_deref(), Some(&me.name));
     html.push_str("<main>\n");
     if let Some((project, here)) = place {
         html.push_str(&ways(project, here));
     }
     html.push_str(body);
     html.push_str("</main>");
-    Document::new(title, html)
+    Ok(Document::new(title, html))
 }
 
 fn ways(project: &Slug, here: Place) -> String {
@@ -50,7 +63,12 @@ fn ways(project: &Slug, here: Place) -> String {
 
 /// The way to the next page of a list, if there is one.
 pub(super) fn next_page(visitor: &Visitor, cursor: Option<&str>, name: &str) -> String {
+    next_page_by(visitor, "cursor", cursor, name)
+}
+
+/// The same for a page with two lists: `parameter` is where this one's cursor stands.
+pub(super) fn next_page_by(visitor: &Visitor, parameter: &str, cursor: Option<&str>, name: &str) -> String {
     cursor.map_or_else(String::new, |cursor| {
-        format!("<p><a href=\"{}\" rel=\"next\">{name}</a></p>\n", esc(visitor.here_with("cursor", cursor)))
+        format!("<p><a href=\"{}\" rel=\"next\">{name}</a></p>\n", esc(visitor.here_with(parameter, cursor)))
     })
 }

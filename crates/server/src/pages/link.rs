@@ -3,16 +3,15 @@
 use axum::{
     Extension,
     extract::{Path, State},
-    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use pinhole_core::{Code, Error, Name, RequestId};
+use pinhole_core::{Code, Name, RequestId};
 
 use super::{
     document::{Document, refusal},
     html::esc,
-    session::{complaint, go_on},
+    session::{complaint, go_on, new_password, new_password_fields},
 };
 use crate::http::{Context, Form, address_of, require_this_site, session_secret};
 
@@ -39,13 +38,10 @@ fn form(name: &Name, wrong: Option<&str>) -> Document {
     let body = format!(
         "<main class=\"narrow\">\n<h1>Choose a password</h1>\n\
          <p>You will sign in as <strong>{name}</strong> with it. This link works once.</p>\n{}\
-         <form method=\"post\">\n\
-         <input type=\"hidden\" name=\"username\" autocomplete=\"username\" value=\"{name}\">\n\
-         <label for=\"password\">New password, at least 12 characters</label>\n\
-         <input id=\"password\" name=\"password\" type=\"password\" autocomplete=\"new-password\" minlength=\"12\" \
-         required autofocus>\n\
+         <form method=\"post\">\n{}\
          <button>Sign in</button>\n</form>\n</main>",
         complaint(wrong),
+        new_password_fields(name),
         name = esc(name),
     );
     Document::new("Choose a password", body)
@@ -63,7 +59,7 @@ pub(super) async fn choose(
         require_this_site(&parts.headers)?;
         let address = address_of(&context.settings, &parts.extensions, &parts.headers);
         context.rates.sign_in(address)?;
-        let password = Form::of_body(&body).required("password")?;
+        let password = new_password(Form::of_body(&body))?;
         let (address, previous) = (address.to_string(), session_secret(&parts.headers));
         context.app.use_sign_in_link(&secret, &password, &address, previous).await
     };
@@ -74,11 +70,7 @@ pub(super) async fn choose(
     if error.code() == Code::InvalidArguments
         && let Ok(name) = context.app.look_at_sign_in_link(&secret).await
     {
-        return unsuitable(&name, &error);
+        return form(&name, Some(error.message())).with_error(&error).into_response();
     }
     refusal(&error, request).into_response()
-}
-
-fn unsuitable(name: &Name, error: &Error) -> Response {
-    form(name, Some(error.message())).with_status(StatusCode::UNPROCESSABLE_ENTITY).into_response()
 }

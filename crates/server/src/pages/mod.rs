@@ -3,6 +3,7 @@
 //! A browser cannot send a bearer token, so signing in gives it a session in a cookie that scripts cannot read and other
 //! sites cannot use. A form that changes something shows the session's token in its field `csrf_token`.
 
+mod account;
 mod approvals;
 mod baselines;
 mod document;
@@ -14,8 +15,10 @@ mod oidc;
 mod parts;
 mod people;
 mod projects;
+mod publications;
 mod run;
 mod session;
+mod values;
 mod visitor;
 
 use axum::{
@@ -40,10 +43,15 @@ pub(crate) fn routes(context: &Context) -> Router<Context> {
         .route("/projects/{project}", get(projects::one))
         .route("/projects/{project}/approvals", get(approvals::all))
         .route("/projects/{project}/baselines", get(baselines::all))
+        .route("/projects/{project}/publications", get(publications::all))
+        .route("/publications/{publication_id}", get(publications::one))
         .route("/runs/{run_id}", get(run::page))
         .route("/runs/{run_id}/review", post(run::review))
         .route("/approvals/{approval_id}", get(approvals::one))
         .route("/approvals/{approval_id}/decision", post(approvals::decide))
+        .route("/account", get(account::page))
+        .route("/account/password", post(account::change_password))
+        .route("/account/sessions/{session_id}/end", post(account::end_session))
         .route("/", get(front))
         .route("/sign-in", get(session::sign_in_page).post(session::sign_in))
         .route("/sign-in/link/{secret}", get(link::page).post(link::choose))

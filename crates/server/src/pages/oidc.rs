@@ -25,17 +25,17 @@ pub(super) async fn start(
     Extension(request): Extension<RequestId>,
     parts: Parts,
 ) -> Response {
-    let begun = begin(&context, &parts, request).await;
+    let begun = begin(&context, &parts).await;
     begun.unwrap_or_else(|error| told(error, &parts.headers, request))
 }
 
-async fn begin(context: &Context, parts: &Parts, request: RequestId) -> Result<Response> {
+async fn begin(context: &Context, parts: &Parts) -> Result<Response> {
     let oidc = provider(context)?;
     context.rates.sign_in(address_of(&context.settings, &parts.extensions, &parts.headers))?;
     let query = Form::of_query(parts.uri.query());
     let again = match query.optional("reauthenticate")?.as_deref() {
         None | Some("false") => None,
-        Some("true") => Some(who(context, &parts.headers, request).await?.ok_or_else(Error::unauthenticated)?),
+        Some("true") => Some(who(context, parts).await?.ok_or_else(Error::unauthenticated)?),
         Some(_) => return Err(Error::invalid("reauthenticate", "expected true or false")),
     };
     let begun = oidc.provider.begin(again.is_some()).await?;
@@ -53,7 +53,7 @@ pub(super) async fn callback(
     Extension(request): Extension<RequestId>,
     parts: Parts,
 ) -> Response {
-    let ended = end(&context, &parts, request).await;
+    let ended = end(&context, &parts).await;
     let mut response = ended.unwrap_or_else(|error| told(error, &parts.headers, request));
     // Whatever became of it, it is over.
     if let Ok(cookie) = flow_cookie(None) {
@@ -62,7 +62,7 @@ pub(super) async fn callback(
     response
 }
 
-async fn end(context: &Context, parts: &Parts, request: RequestId) -> Result<Response> {
+async fn end(context: &Context, parts: &Parts) -> Result<Response> {
     let oidc = provider(context)?;
     let address = address_of(&context.settings, &parts.extensions, &parts.headers);
     context.rates.sign_in(address)?;
@@ -89,7 +89,7 @@ async fn end(context: &Context, parts: &Parts, request: RequestId) -> Result<Res
             context.app.sign_in_with_identity(&identity, &oidc.policy, &address, previous).await?
         }
         Some(session) => {
-            let actor = who(context, &parts.headers, request).await?.ok_or_else(Error::unauthenticated)?;
+            let actor = who(context, parts).await?.ok_or_else(Error::unauthenticated)?;
             context.app.reauthenticate_with_identity(&actor, session, &identity).await?
         }
     };

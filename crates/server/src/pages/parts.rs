@@ -6,7 +6,7 @@ use std::{
 };
 
 use pinhole_contract::{ArtifactView, CellView, CheckpointView, ComparisonView, RunView};
-use pinhole_core::{BaselinePin, CellFailure, Name, PrincipalId};
+use pinhole_core::{BaselineKind, BaselinePin, CellFailure, CheckpointVerdict, Name, PrincipalId, Timestamp};
 use serde_json::Value;
 
 use super::{forms::REVIEW, html::esc, people::person};
@@ -28,15 +28,15 @@ pub(super) fn heading(run: &RunView) -> String {
 /// What the run is, and what it is pinned to.
 pub(super) fn facts(run: &RunView, names: &BTreeMap<PrincipalId, Name>) -> String {
     let pins = &run.pins;
-    let finished = run.finished_at.map_or_else(|| "not yet".to_owned(), |at| at.to_string());
+    let finished = run.finished_at.map_or_else(|| "not yet".to_owned(), time);
     let rows = [
         ("Run", code(run.id)),
         ("Scenario", code(pins.scenario_digest)),
         ("Environment", format!("revision {}, {}", esc(pins.environment_revision), code(pins.environment_sha256))),
         ("Address", code(&pins.base_url)),
         ("Baseline", baseline(&pins.baseline)),
-        ("Started", format!("{} by {} ({})", esc(run.created_at), person(run.created_by, names), esc(&run.trigger))),
-        ("Finished", esc(finished).to_string()),
+        ("Started", format!("{} by {} ({})", time(run.created_at), person(run.created_by, names), esc(&run.trigger))),
+        ("Finished", finished),
     ];
     let rows = rows.map(|(name, value)| format!("<dt>{name}</dt><dd>{value}</dd>\n"));
     format!("<dl class=\"facts\">\n{}</dl>\n", rows.concat())
@@ -90,9 +90,9 @@ fn failure(failure: &CellFailure) -> String {
     format!("<strong>{}</strong>{step}: {}", esc(words(failure.reason.as_str())), esc(&failure.message))
 }
 
-/// One checkpoint: verdict, pictures side by side, accounts and regions, what was said of it, and its box in the review
-/// form.
-pub(super) fn checkpoint(view: &CheckpointView, review: Option<&str>, reviewing: bool) -> String {
+/// One checkpoint: verdict, what was captured beside the baseline as markup in `compared`, what was said of it, and its
+/// box in the review form. Only pictures are reviewed.
+pub(super) fn checkpoint(view: &CheckpointView, compared: &str, review: Option<&str>, reviewing: bool) -> String {
     let mut html = format!(
         "<section class=\"checkpoint\">\n<h3>{} <small>{}</small> {}</h3>\n",
         esc(&view.checkpoint),
@@ -100,20 +100,11 @@ pub(super) fn checkpoint(view: &CheckpointView, review: Option<&str>, reviewing:
         badge(view.verdict.as_str()),
     );
     for reason in &view.not_evidence {
-        let text = serde_json::to_string(reason).unwrap_or_default();
-        let _ = writeln!(html, "<p class=\"wrong\">Not evidence: {}</p>", code(text));
+        let _ = writeln!(html, "<p class=\"wrong\">Proves nothing: {}</p>", esc(reason));
     }
-    html.push_str("<div class=\"pictures\">\n");
-    html.push_str(&picture("Baseline", view.baseline.as_ref(), "No baseline is pinned."));
-    html.push_str(&picture("New picture", Some(&view.picture), ""));
-    let same = if view.baseline.is_some() { "The pictures are equal." } else { "Nothing to compare with." };
-    html.push_str(&picture("Difference", view.difference.as_ref(), same));
-    html.push_str("</div>\n");
-    if let Some(comparison) = &view.comparison {
-        html.push_str(&accounts(comparison));
-    }
+    html.push_str(compared);
     html.push_str(review.unwrap_or_default());
-    if reviewing {
+    if reviewing && view.kind == BaselineKind::Visual {
         let _ = writeln!(
             html,
             "<label class=\"tick\"><input type=\"checkbox\" form=\"{REVIEW}\" name=\"receipts\" value=\"{}\"> \
@@ -130,6 +121,30 @@ pub(super) fn checkpoint(view: &CheckpointView, review: Option<&str>, reviewing:
         code(view.capture_digest)
     );
     html
+}
+
+/// The three pictures of a checkpoint, with accounts and regions.
+pub(super) fn pictures(view: &CheckpointView) -> String {
+    let mut html = String::from("<div class=\"pictures\">\n");
+    html.push_str(&picture("Baseline", view.baseline.as_ref(), "No baseline is pinned."));
+    html.push_str(&picture("New picture", Some(&view.picture), ""));
+    html.push_str(&picture("Difference", view.difference.as_ref(), no_difference(view)));
+    html.push_str("</div>\n");
+    if let Some(comparison) = &view.comparison {
+        html.push_str(&accounts(comparison));
+    }
+    html
+}
+
+/// Why there is no difference picture.
+fn no_difference(view: &CheckpointView) -> &'static str {
+    match view.verdict {
+        CheckpointVerdict::New => "Nothing to compare with.",
+        CheckpointVerdict::Matched => "No difference that counts.",
+        CheckpointVerdict::Changed => "There is no picture of the difference.",
+        CheckpointVerdict::Incomparable => "Not compared: taken by another browser, or under other rules.",
+        CheckpointVerdict::NotEvidence => "Not compared: the new picture proves nothing.",
+    }
 }
 
 /// A picture with its name above it, or a word instead.
@@ -212,12 +227,20 @@ pub(super) fn badge(word: &str) -> String {
     format!("<span class=\"badge {0}\">{1}</span>", esc(word), esc(words(word)))
 }
 
+/// An instant, for people; to the second.
+pub(super) fn time(instant: Timestamp) -> String {
+    let exact = instant.to_string();
+    let (seconds, _) = exact.split_once('.').unwrap_or((&exact, ""));
+    format!("<time datetime=\"{}\">{} UTC</time>", esc(&exact), esc(seconds.replace('T', " ")))
+}
+
 /// An id or a digest.
 pub(super) fn code(value: impl Display) -> String {
     format!("<code>{}</code>", esc(value))
 }
 
-fn words(stable: &str) -> String {
+/// A stable word as people write it.
+pub(super) fn words(stable: &str) -> String {
     stable.replace('_', " ")
 }
 

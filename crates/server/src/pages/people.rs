@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use pinhole_contract::ReviewView;
 use pinhole_core::{Name, PrincipalId};
 
-use super::{html::esc, parts::badge};
+use super::{
+    html::esc,
+    parts::{badge, time},
+};
 
 /// A principal by name, where it is known.
 pub(super) fn person(id: PrincipalId, names: &BTreeMap<PrincipalId, Name>) -> String {
@@ -21,7 +24,7 @@ pub(super) fn said(review: &ReviewView, names: &BTreeMap<PrincipalId, Name>) -> 
         "<div class=\"said\">{} {} <span class=\"faint\">{}</span><blockquote>{}</blockquote></div>\n",
         person(review.reviewer, names),
         badge(review.disposition.as_str()),
-        esc(review.created_at),
+        time(review.created_at),
         esc(&review.reason),
     )
 }

@@ -11,7 +11,7 @@ use super::{
     document::Document,
     frame::{Place, framed, next_page},
     html::esc,
-    parts::badge,
+    parts::{badge, time},
     visitor::Visitor,
 };
 
@@ -54,7 +54,7 @@ async fn projects(visitor: &Visitor) -> Result<Document> {
         html.push_str("</ul>\n");
     }
     html.push_str(&next_page(visitor, list.next_cursor.as_ref().map(Cursor::as_str), "More projects"));
-    Ok(framed(visitor, "Projects", None, &html))
+    framed(visitor, "Projects", None, &html).await
 }
 
 async fn runs(visitor: &Visitor, slug: &str) -> Result<Document> {
@@ -68,7 +68,7 @@ async fn runs(visitor: &Visitor, slug: &str) -> Result<Document> {
         html.push_str(&table(&list.runs));
     }
     html.push_str(&next_page(visitor, list.next_cursor.as_ref().map(Cursor::as_str), "Older runs"));
-    Ok(framed(visitor, &format!("Runs of {}", project.title), Some((&project.slug, Place::Runs)), &html))
+    framed(visitor, &format!("Runs of {}", project.title), Some((&project.slug, Place::Runs)), &html).await
 }
 
 fn table(runs: &[RunView]) -> String {
@@ -85,7 +85,7 @@ fn table(runs: &[RunView]) -> String {
             esc(&run.pins.scenario_slug),
             esc(&run.pins.environment_slug),
             badge(run.state.as_str()),
-            esc(run.created_at),
+            time(run.created_at),
         );
     }
     html.push_str("</tbody>\n</table></div>\n");

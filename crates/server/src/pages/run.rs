@@ -5,8 +5,8 @@ use std::fmt::Write;
 use axum::{extract::Path, response::Response};
 use bytes::Bytes;
 use pinhole_app::RunEvidence;
-use pinhole_contract::{Cursor, Limit, RunResultView, RunView};
-use pinhole_core::{Error, Result, RunId};
+use pinhole_contract::{CheckpointView, Cursor, Limit, RunResultView, RunView};
+use pinhole_core::{BaselineKind, Error, Result, RunId};
 use serde_json::json;
 
 use super::{
@@ -15,6 +15,7 @@ use super::{
     frame::{Place, framed, next_page},
     parts,
     people::said,
+    values,
     visitor::Visitor,
 };
 use crate::http::Form;
@@ -61,15 +62,16 @@ async fn show(visitor: &Visitor, run: &str) -> Result<Document> {
     let receipts: Vec<_> = result.checkpoints.iter().map(|checkpoint| checkpoint.receipt_id).collect();
     let evidence = visitor.app().run_evidence(&visitor.actor, run, &receipts).await?;
     let title = format!("{} in {}", view.pins.scenario_slug, view.pins.environment_slug);
-    let body = body(visitor, &view, &result, &evidence);
-    let document = framed(visitor, &title, Some((&evidence.project, Place::Inner)), &body);
+    let body = body(visitor, &view, &result, &evidence).await?;
+    let document = framed(visitor, &title, Some((&evidence.project, Place::Inner)), &body).await?;
     Ok(document.refreshing(!view.state.is_terminal()))
 }
 
-fn body(visitor: &Visitor, run: &RunView, result: &RunResultView, evidence: &RunEvidence) -> String {
+async fn body(visitor: &Visitor, run: &RunView, result: &RunResultView, evidence: &RunEvidence) -> Result<String> {
     let token = visitor.token();
+    let pictures = result.checkpoints.iter().any(|checkpoint| checkpoint.kind == BaselineKind::Visual);
     // Words on captures of a run that goes on would be lost when the page is loaded again.
-    let reviewing = evidence.may_review && token.is_some() && run.state.is_terminal() && !result.checkpoints.is_empty();
+    let reviewing = evidence.may_review && token.is_some() && run.state.is_terminal() && pictures;
     let mut html = parts::heading(run);
     html.push_str(&parts::facts(run, &evidence.names));
     html.push_str(&parts::cells(&run.cells));
@@ -81,12 +83,26 @@ fn body(visitor: &Visitor, run: &RunView, result: &RunResultView, evidence: &Run
     }
     for checkpoint in &result.checkpoints {
         let review = evidence.reviews.get(&checkpoint.receipt_id).map(|review| said(review, &evidence.names));
-        html.push_str(&parts::checkpoint(checkpoint, review.as_deref(), reviewing));
+        html.push_str(&parts::checkpoint(
+            checkpoint,
+            &compared(visitor, checkpoint).await?,
+            review.as_deref(),
+            reviewing,
+        ));
     }
     html.push_str(&next_page(visitor, result.next_cursor.as_ref().map(Cursor::as_str), "More checkpoints"));
     if reviewing {
         html.push_str(&forms::review(run.id, token.as_deref()));
     }
     html.push_str(&parts::evidence(&result.evidence));
-    html
+    Ok(html)
+}
+
+/// What was captured beside the baseline.
+async fn compared(visitor: &Visitor, checkpoint: &CheckpointView) -> Result<String> {
+    if checkpoint.kind == BaselineKind::Visual {
+        return Ok(parts::pictures(checkpoint));
+    }
+    let before = (checkpoint.baseline.as_ref(), "No baseline is pinned.");
+    values::side_by_side(visitor, before, Some(&checkpoint.picture)).await
 }

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use axum::{
     Extension,
-    extract::{Request, State},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    extract::State,
+    http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
 use pinhole_app::NewSession;
-use pinhole_core::{Code, Error, RequestId, Result};
+use pinhole_core::{Code, Error, Name, RequestId, Result};
 use url::form_urlencoded;
 
 use super::{
@@ -23,9 +23,16 @@ use crate::http::{
 };
 
 /// `GET /sign-in`
-pub(super) async fn sign_in_page(State(context): State<Context>, request: Request) -> Response {
-    let return_to = Form::of_query(request.uri().query()).return_to();
-    form(&context, &return_to, None).with_status(StatusCode::OK).into_response()
+pub(super) async fn sign_in_page(
+    State(context): State<Context>,
+    Extension(request): Extension<RequestId>,
+    parts: Parts,
+) -> Response {
+    let return_to = Form::of_query(parts.uri.query()).return_to();
+    match context.rates.stranger(address_of(&context.settings, &parts.extensions, &parts.headers)) {
+        Ok(()) => form(&context, &return_to, None).with_status(StatusCode::OK).into_response(),
+        Err(error) => refusal(&error, request).into_response(),
+    }
 }
 
 /// The sign-in form, in place of the page at `return_to`; it leads on to that page.
@@ -76,15 +83,37 @@ pub(super) fn token_field(token: Option<&str>) -> String {
         .unwrap_or_default()
 }
 
+/// The fields of a form in which somebody chooses a password.
+pub(super) fn new_password_fields(name: &Name) -> String {
+    format!(
+        "<input type=\"hidden\" name=\"username\" autocomplete=\"username\" value=\"{}\">\n\
+         <label for=\"password\">New password, at least 12 characters</label>\n\
+         <input id=\"password\" name=\"password\" type=\"password\" autocomplete=\"new-password\" minlength=\"12\" required>\n\
+         <label for=\"again\">The same again</label>\n\
+         <input id=\"again\" name=\"again\" type=\"password\" autocomplete=\"new-password\" required>\n",
+        esc(name)
+    )
+}
+
+/// The password that was chosen. What says it again may be left out: it is for people, who mistype what they cannot see.
+pub(super) fn new_password(form: Form<'_>) -> Result<String> {
+    let password = form.required("password")?;
+    match form.optional("again")? {
+        Some(again) if again != password => Err(Error::invalid("again", "these are two different passwords")),
+        _ => Ok(password),
+    }
+}
+
 /// The line at the top of every page, with the way out for those who have a session; `token` is what [`form_token`]
-/// gives.
-pub(super) fn banner(token: Option<&str>) -> String {
+/// gives, `name` whose session it is, where the page knows it.
+pub(super) fn banner(token: Option<&str>, name: Option<&Name>) -> String {
     let mut html = String::from("<header class=\"banner\"><a class=\"home\" href=\"/\"><strong>Pinhole</strong></a>");
     if token.is_some() {
+        let account = name.map(|name| format!("<a href=\"/account\">{}</a>", esc(name))).unwrap_or_default();
         // Writing to a string cannot fail.
         let _ = write!(
             html,
-            "<form method=\"post\" action=\"/sign-out\">{}<button class=\"quiet\">Sign out</button></form>",
+            "<form method=\"post\" action=\"/sign-out\">{account}{}<button class=\"quiet\">Sign out</button></form>",
             token_field(token)
         );
     }
@@ -96,7 +125,7 @@ pub(super) fn banner(token: Option<&str>) -> String {
 pub(super) async fn sign_in(
     State(context): State<Context>,
     Extension(request): Extension<RequestId>,
-    parts: axum::http::request::Parts,
+    parts: Parts,
     body: Bytes,
 ) -> Response {
     let form = Form::of_body(&body);
@@ -129,14 +158,17 @@ pub(super) fn go_on(session: &NewSession, return_to: &str) -> Result<Response> {
 pub(super) async fn sign_out(
     State(context): State<Context>,
     Extension(request): Extension<RequestId>,
-    headers: HeaderMap,
+    parts: Parts,
     body: Bytes,
 ) -> Response {
     let signed_out = async {
-        require_own_form(&headers, Form::of_body(&body).optional("csrf_token")?.as_deref())?;
-        // Who has no session any more is signed out already.
-        if let Ok(Some(actor)) = who(&context, &headers, request).await {
-            context.app.end_own_session(&actor).await?;
+        require_own_form(&parts.headers, Form::of_body(&body).optional("csrf_token")?.as_deref())?;
+        match who(&context, &parts).await {
+            Ok(Some(actor)) => context.app.end_own_session(&actor).await?,
+            Ok(None) => {}
+            // Who has no session any more is signed out already.
+            Err(error) if error.code() == Code::Unauthenticated => {}
+            Err(error) => return Err(error),
         }
         clear_cookie()
     };
@@ -154,10 +186,10 @@ pub(super) async fn sign_out(
 pub(super) async fn again_page(
     State(context): State<Context>,
     Extension(request): Extension<RequestId>,
-    parts: axum::http::request::Parts,
+    parts: Parts,
 ) -> Response {
     let return_to = Form::of_query(parts.uri.query()).return_to();
-    match who(&context, &parts.headers, request).await {
+    match who(&context, &parts).await {
         Ok(Some(_)) => again_form(&context, &parts.headers, &return_to, None).into_response(),
         Ok(None) => form(&context, &return_to, None).into_response(),
         Err(error) if error.code() == Code::Unauthenticated => form(&context, &return_to, None).into_response(),
@@ -175,7 +207,7 @@ fn again_form(context: &Context, headers: &HeaderMap, return_to: &str, complaint
          <label for=\"password\">Password</label>\n\
          <input id=\"password\" name=\"password\" type=\"password\" autocomplete=\"current-password\" required autofocus>\n\
          <button>Go on</button>\n</form>\n</main>",
-        banner(token.as_deref()),
+        banner(token.as_deref(), None),
         self::complaint(complaint),
         provider_button(context, return_to, true),
         token_field(token.as_deref()),
@@ -188,14 +220,14 @@ fn again_form(context: &Context, headers: &HeaderMap, return_to: &str, complaint
 pub(super) async fn again(
     State(context): State<Context>,
     Extension(request): Extension<RequestId>,
-    parts: axum::http::request::Parts,
+    parts: Parts,
     body: Bytes,
 ) -> Response {
     let form = Form::of_body(&body);
     let return_to = form.return_to();
     let proved = async {
         require_own_form(&parts.headers, form.optional("csrf_token")?.as_deref())?;
-        let Some(actor) = who(&context, &parts.headers, request).await? else { return Ok(None) };
+        let Some(actor) = who(&context, &parts).await? else { return Ok(None) };
         context.rates.sign_in(address_of(&context.settings, &parts.extensions, &parts.headers))?;
         let password = form.required("password")?;
         context.app.reauthenticate_with_password(&actor, &password).await.map(Some)

@@ -35,7 +35,7 @@ impl FromRequestParts<Context> for Visitor {
         let Some(&request) = parts.extensions.get::<RequestId>() else {
             return Err(StatusCode::INTERNAL_SERVER_ERROR.into_response());
         };
-        match who(context, &parts.headers, request).await {
+        match who(context, parts).await {
             Ok(Some(actor)) => {
                 Ok(Self { context: context.clone(), actor, request, headers: parts.headers.clone(), here })
             }
@@ -62,15 +62,12 @@ impl Visitor {
         form_urlencoded::parse(query.as_bytes()).find(|(given, _)| given == name).map(|(_, value)| value.into_owned())
     }
 
-    /// The page's path, with one parameter as its query.
+    /// The page's path and query, with one parameter set to another value.
     pub(super) fn here_with(&self, name: &str, value: &str) -> String {
-        self.here_with_all(&[(name, value)])
-    }
-
-    /// The page's path, with these parameters as its query.
-    pub(super) fn here_with_all(&self, pairs: &[(&str, &str)]) -> String {
-        let path = self.here.split('?').next().unwrap_or_default();
-        format!("{path}?{}", form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish())
+        let (path, query) = self.here.split_once('?').unwrap_or((&self.here, ""));
+        let kept = form_urlencoded::parse(query.as_bytes()).filter(|(given, _)| given != name);
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        format!("{path}?{}", query.extend_pairs(kept).append_pair(name, value).finish())
     }
 
     /// Calls an operation that reads and takes its view.

@@ -1,6 +1,7 @@
 //! Pages on which people look, review and decide: what each role sees, what is refused, and that it counts as theirs.
 
 use axum::{body::Body, http::Request};
+use pinhole_app::Unpublished;
 use pinhole_core::{RandomIds, Role};
 use serde_json::{Value, json};
 
@@ -93,6 +94,7 @@ async fn lists_lead_to_runs_and_show_nothing_to_strangers() {
         ("/projects/shop", run.as_str()),
         ("/projects/shop/approvals", "Nobody has asked"),
         ("/projects/shop/baselines", "None yet"),
+        ("/projects/shop/publications", "Nothing has been published"),
     ] {
         let page = world.page(&viewer, path).await;
         assert_eq!(page.status(), 200, "{path}: {}", page.text());
@@ -101,8 +103,9 @@ async fn lists_lead_to_runs_and_show_nothing_to_strangers() {
         assert!(!page.text().contains("<script"), "{path}");
     }
     assert!(!world.page(&stranger, "/projects").await.text().contains("shop"));
-    for path in ["/projects/shop", "/projects/shop/approvals", "/projects/shop/baselines", run.as_str()] {
-        let hidden = world.page(&stranger, path).await;
+    let parts = ["", "/approvals", "/baselines", "/publications"].map(|part| format!("/projects/shop{part}"));
+    for path in parts.into_iter().chain([run]) {
+        let hidden = world.page(&stranger, &path).await;
         let missing = world.page(&stranger, "/projects/nothing").await;
         assert_eq!((hidden.status().as_u16(), missing.status().as_u16()), (404, 404), "{path}");
         let plain = |answer: &Answer| answer.text().replace(answer.header("x-request-id"), "");
@@ -208,7 +211,7 @@ async fn the_baselines_of_each_line_are_shown() {
     assert_eq!(made.status(), 201, "{}", made.text());
     let baselines = "/projects/shop/baselines";
     let page = world.page(&ann, baselines).await.text();
-    assert!(page.contains("at revision 1") && !page.contains("class=\"lines\""), "one line needs no list: {page}");
+    assert!(page.contains("Revision 1 ") && !page.contains("class=\"lines\""), "one line needs no list: {page}");
 
     let owner = world.browser("olga", &[Role::Owner]).await;
     let fork = json!({ "line": "release/1", "revision": 1, "idempotency_key": "fork" });
@@ -226,4 +229,70 @@ async fn the_baselines_of_each_line_are_shown() {
         let page = world.page(&ann, &format!("{baselines}?line={nowhere}")).await;
         assert_eq!(page.status(), 404, "{}", page.text());
     }
+}
+
+#[tokio::test]
+async fn extracted_values_are_shown_field_by_field() {
+    let world = World::new().await;
+    world.prepare().await;
+    world.extract(r#"{"note":"<b>old</b>","rows":3}"#).await;
+    let result = world.extract(r#"{"note":"new","rows":3}"#).await;
+    let browser = world.browser("rob", &[Role::Reviewer, Role::Approver]).await;
+    let run = world.page(&browser, &format!("/runs/{}", result["run_id"].as_str().unwrap())).await.text();
+    let changed = "<td>note</td><td><span class=\"value\">&lt;b&gt;old&lt;/b&gt;</span></td>\
+        <td><span class=\"value\">new</span></td><td><span class=\"badge changed\">changed</span></td>";
+    assert!(run.contains(changed) && !run.contains("<img") && !run.contains(" px"), "{run}");
+    assert!(!run.contains("/review\""), "values are not reviewed");
+
+    let receipt = &result["checkpoints"][0]["receipt_id"];
+    let candidate = json!({ "receipt_id": receipt, "idempotency_key": "candidate" });
+    let candidate = world.post("/api/v1/baselines/capture", &world.token, &candidate).await.json();
+    let request =
+        json!({ "project": "shop", "idempotency_key": "approval", "items": [{ "candidate_id": candidate["id"] }] });
+    let approval = world.post("/api/v1/approvals", &world.token, &request).await.json();
+    let page = world.page(&browser, &format!("/approvals/{}", approval["id"].as_str().unwrap())).await.text();
+    let first = "<td>note</td><td>–</td><td><span class=\"value\">new</span></td><td></td>";
+    assert!(page.contains(first) && page.contains("New: no entry yet.") && !page.contains("<img"), "{page}");
+    assert!(page.contains("/decision\""), "{page}");
+}
+
+#[tokio::test]
+async fn a_refused_publication_says_what_was_to_be_published_and_why_it_was_not() {
+    let world = World::new().await;
+    world.prepare().await;
+    let result = world.run(200).await;
+    let (rob, ann) = (world.browser("rob", &[Role::Reviewer]).await, world.browser("ann", &[Role::Approver]).await);
+    world.browser("ada", &[Role::Publisher]).await;
+    let approval = world.requested(&result, &rob).await;
+    let id = approval["id"].as_str().unwrap();
+    let decided = world.submit(&ann, &format!("/approvals/{id}/decision"), "same-origin", &decision(&ann, "1")).await;
+    assert_eq!(decided.status(), 303, "{}", decided.text());
+    let consume = json!({ "intent_digest": approval["intent_digest"], "expected_version": 0, "idempotency_key": "c" });
+    let made = world.post(&format!("/api/v1/approvals/{id}/consume"), &world.token, &consume).await;
+    assert_eq!(made.status(), 201, "{}", made.text());
+    world.app.put_remote(&"depot".parse().unwrap(), "/srv/catalog.git", &["main".into()]).await.unwrap();
+    let publish = json!({ "project": "shop", "remote": "depot", "branch": "main", "expected_head": { "commit": null },
+        "expected_version": 1, "idempotency_key": "p" });
+    let publication = world.post("/api/v1/publications", &world.token, &publish).await.json();
+    let path = format!("/publications/{}", publication["id"].as_str().unwrap());
+    let queued = world.page(&ann, &path).await.text();
+    assert!(queued.contains("waits for its turn") && queued.contains("http-equiv=\"refresh\""), "{queued}");
+
+    let work =
+        world.app.claim_publication(publication["id"].as_str().unwrap().parse().unwrap()).await.unwrap().unwrap();
+    assert!(world.app.end_publication(&work.lease, Unpublished::Rejected, "hook: <no>").await.unwrap());
+    let page = world.page(&ann, &path).await.text();
+    let revision = "/projects/shop/baselines?line=main&amp;revision=1";
+    for text in
+        ["badge rejected", "the remote refused it", "hook: &lt;no&gt;", "not to exist", "none on the branch", revision]
+    {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    assert!(!page.contains("http-equiv"), "it has ended");
+    let list = world.page(&ann, "/projects/shop/publications").await.text();
+    assert!(list.contains(&format!("href=\"{path}\"")), "{list}");
+    let baselines = world.page(&ann, &revision.replace("&amp;", "&")).await.text();
+    assert!(baselines.contains(&format!("consumed by <a href=\"/approvals/{id}\"")), "{baselines}");
+    let stranger = world.browser("eve", &[]).await;
+    assert_eq!(world.page(&stranger, &path).await.status(), 404);
 }

@@ -1,7 +1,9 @@
 //! Pages: what the cookie opens, and what it does not.
 
+use std::num::NonZeroU32;
+
 use axum::{body::Body, http::Request};
-use pinhole_server::ServerSettings;
+use pinhole_server::{RateLimits, ServerSettings};
 
 use crate::world::{Answer, World};
 
@@ -69,4 +71,30 @@ async fn the_public_url_decides_hosts() {
     assert_eq!(page(&world, &[("host", "pinhole.example")]).await.status(), 401);
     assert_eq!(page(&world, &[("host", "evil.example")]).await.status(), 403);
     assert_eq!(page(&world, &[]).await.status(), 403);
+}
+
+#[tokio::test]
+async fn pages_are_no_way_around_the_limits() {
+    let (burst, tried) = (NonZeroU32::new(4).unwrap(), "phu_0123456789abcdef");
+    let limits = RateLimits { stranger_per_second: NonZeroU32::MIN, stranger_burst: burst, ..RateLimits::default() };
+    let world = World::with(ServerSettings { limits, ..ServerSettings::default() }).await;
+    let cookie = world.sign_in("ada").await.cookie();
+    let (token, stale) = (format!("Bearer {tried}"), "__Host-pinhole=phn_stale");
+    for headers in [&[HOST][..], &[HOST, ("authorization", &token)], &[HOST, ("cookie", stale)]] {
+        assert_eq!(page(&world, headers).await.status(), 401, "{headers:?}");
+    }
+    let form = async || {
+        let request = Request::get("/sign-in").header("host", "localhost:8087");
+        world.send(request.body(Body::empty()).unwrap()).await
+    };
+    assert_eq!(form().await.status(), 200);
+    for headers in [&[HOST][..], &[HOST, ("authorization", &token)], &[HOST, ("cookie", stale)]] {
+        let limited = page(&world, headers).await;
+        assert_eq!((limited.status().as_u16(), limited.header("retry-after")), (429, "1"), "{headers:?}");
+        assert!(limited.header("content-type").starts_with("text/html"));
+    }
+    assert_eq!(form().await.status(), 429);
+    // REST counts in the same bucket, and whoever is signed in does not count there.
+    assert_eq!(world.get("/api/v1/me", tried).await.status(), 429);
+    assert_eq!(page(&world, &[HOST, ("cookie", &cookie)]).await.status(), 404);
 }

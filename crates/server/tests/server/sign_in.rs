@@ -1,6 +1,10 @@
 //! Signing in with a password, proving it again, changing it, and signing out: over forms and over REST.
 
+use std::time::Duration;
+
 use axum::{body::Body, http::Request};
+use pinhole_app::csrf_token;
+use pinhole_core::{Ids as _, RandomIds, SessionId, Sha256Digest};
 use serde_json::{Value, json};
 
 use crate::world::{Answer, Session, World};
@@ -178,6 +182,72 @@ async fn another_password_ends_every_other_session() {
     // A token is no session, whatever its scope.
     let refused = world.post(path, &world.token, &change(OTHER, PASSWORD)).await;
     assert_eq!(refused.json()["details"]["reason"], "session");
+}
+
+#[tokio::test]
+async fn the_account_page_changes_the_password_and_ends_sessions() {
+    let world = world().await;
+    let [mine, other, third] = [world.sign_in("ada").await, world.sign_in("ada").await, world.sign_in("ada").await];
+    let look = async |session: &Session| {
+        let request = Request::get("/account").header("host", "localhost:8087").header("cookie", session.cookie());
+        world.send(request.body(Body::empty()).unwrap()).await
+    };
+    let page = look(&mine).await.text();
+    assert!(page.contains("<h1>ada</h1>") && page.contains("action=\"/account/password\""), "{page}");
+    // The link that set the password began one too.
+    assert_eq!(page.matches("/end\"").count(), 3, "{page}");
+    let request = Request::get("/api/v1/me/sessions").header("host", "localhost").header("cookie", third.cookie());
+    let sessions = world.send(request.body(Body::empty()).unwrap()).await.json();
+    let id = sessions["sessions"].as_array().unwrap().iter().find(|session| session["current"] == true).unwrap();
+    let end = format!("/account/sessions/{}/end", id["id"].as_str().unwrap());
+    assert_eq!(form(&world, &end, Some(&mine.cookie()), &[]).await.status(), 403);
+    let ended = form(&world, &end, Some(&mine.cookie()), &[("csrf_token", &mine.csrf)]).await;
+    assert_eq!((ended.status().as_u16(), ended.header("location")), (303, "/account"), "{}", ended.text());
+    assert_eq!((status_of(&world, &third.cookie()).await, status_of(&world, &other.cookie()).await), (401, 200));
+
+    let change = async |token: &str, password: &str, again: &str| {
+        let fields = [("csrf_token", token), ("password", password), ("again", again)];
+        form(&world, "/account/password", Some(&mine.cookie()), &fields).await
+    };
+    assert_eq!(change("", OTHER, OTHER).await.status(), 403);
+    for (password, again) in [("too short", "too short"), (OTHER, PASSWORD)] {
+        let told = change(&mine.csrf, password, again).await;
+        assert_eq!(told.status(), 422);
+        assert!(told.text().contains("role=\"alert\"") && !told.text().contains(password), "{}", told.text());
+    }
+    assert_eq!(status_of(&world, &mine.cookie()).await, 200);
+    let changed = change(&mine.csrf, OTHER, OTHER).await;
+    assert_eq!(changed.status(), 303, "{}", changed.text());
+    let renewed = changed.header("set-cookie").split(';').next().unwrap();
+    for (cookie, status) in [(mine.cookie(), 401), (other.cookie(), 401), (renewed.to_owned(), 200)] {
+        assert_eq!(status_of(&world, &cookie).await, status);
+    }
+    let body = json!({ "name": "ada", "password": OTHER });
+    assert_eq!(call(&world, "POST", "/api/v1/session", None, &body).await.status(), 201);
+}
+
+#[tokio::test]
+async fn a_session_that_is_not_fresh_proves_itself_before_the_password_changes() {
+    let world = world().await;
+    let fresh = world.sign_in("ada").await;
+    let mut tx = world.app.store().begin_write().await.unwrap();
+    let fresh = tx.session_by_secret(Sha256Digest::of(fresh.secret.as_bytes())).await.unwrap().unwrap();
+    let secret = "phn_an_hour_old".to_owned();
+    let secret_sha256 = Sha256Digest::of(secret.as_bytes());
+    let reauthenticated_at = tx.now().minus(Duration::from_secs(3600));
+    let id = SessionId::from_uuid(RandomIds.uuid());
+    tx.insert_session(&pinhole_store::Session { id, secret_sha256, reauthenticated_at, ..fresh }).await.unwrap();
+    tx.commit().await.unwrap();
+    let stale = Session { csrf: csrf_token(&secret), secret };
+    let request = Request::get("/account").header("host", "localhost:8087").header("cookie", stale.cookie());
+    let page = world.send(request.body(Body::empty()).unwrap()).await.text();
+    let prove = "/re-authenticate?return_to=%2Faccount";
+    assert!(page.contains(prove) && !page.contains("/account/password"), "{page}");
+    let fields = [("csrf_token", stale.csrf.as_str()), ("password", OTHER)];
+    let sent_on = form(&world, "/account/password", Some(&stale.cookie()), &fields).await;
+    assert_eq!((sent_on.status().as_u16(), sent_on.header("location")), (303, prove), "{}", sent_on.text());
+    let body = json!({ "name": "ada", "password": PASSWORD });
+    assert_eq!(call(&world, "POST", "/api/v1/session", None, &body).await.status(), 201);
 }
 
 #[tokio::test]
