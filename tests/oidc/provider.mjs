@@ -1,4 +1,4 @@
-// A real OpenID provider with two people, whose sign-in form is one query parameter.
+// A real OpenID provider with two people, whose sign-in form has one field.
 // Usage: node provider.mjs PORT REDIRECT_URL; prints `ready` when it answers.
 import { Provider } from 'oidc-provider';
 
@@ -39,6 +39,11 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
 provider.use(async (ctx, next) => {
   if (!ctx.path.startsWith('/interaction/')) return next();
   const login = ctx.query.login;
+  if (login === undefined) {
+    ctx.type = 'html';
+    ctx.body = '<!doctype html><title>Who are you?</title><form><input name="login"><button>Sign in</button></form>';
+    return;
+  }
   const result = people[login]
     ? { login: { accountId: login } }
     : { error: 'access_denied', error_description: 'nobody of that name' };

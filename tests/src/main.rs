@@ -10,6 +10,7 @@ mod baselines;
 mod deployment;
 mod faults;
 mod harness;
+mod pages;
 mod pictures;
 mod rest;
 mod sign_in;

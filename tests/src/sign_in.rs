@@ -7,9 +7,7 @@ use pinhole_testkit::free_port;
 use reqwest::{Method, Url, header};
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Finished, OidcProvider, Server, Setup};
-
-const SECRET: &str = "a-secret-of-the-tests";
+use crate::harness::{Answer, Finished, OIDC_SECRET, OidcProvider, Server, Setup};
 
 /// A browser: it keeps cookies for each server and follows redirects only when told.
 #[derive(Default)]
@@ -61,15 +59,8 @@ impl Browser {
 
 /// A server that trusts the issuer on `port`.
 async fn server(port: u16, more: &str) -> (Server, Url) {
-    let secret = tempfile::NamedTempFile::new().unwrap();
-    fs::write(secret.path(), SECRET).unwrap();
-    let issuer = OidcProvider::issuer_on(port);
-    let file = secret.path().display();
-    // These tests sign in more often than a person does.
-    let limits = "[limits]\nsign_ins_per_minute = 1000\n";
-    let oidc =
-        format!("{limits}[oidc]\nissuer = '{issuer}'\nclient_id = 'pinhole'\nclient_secret_file = '{file}'\n{more}");
-    let server = Server::start(Setup { capture_processes: 0, configuration: oidc, ..Setup::default() }).await;
+    let (configuration, _secret) = OidcProvider::configuration(port, more);
+    let server = Server::start(Setup { capture_processes: 0, configuration, ..Setup::default() }).await;
     let base = server.url();
     (server, base)
 }
@@ -117,7 +108,7 @@ async fn a_person_signs_in_at_a_real_provider() {
     let callback = elsewhere.led_to_callback(&start(&base), "alice").await;
     assert_eq!(elsewhere.get(&callback).await.status, 303);
     assert_eq!(elsewhere.me(&base).await.expect(200)["id"], me["id"]);
-    assert!(!server.log_text().contains(SECRET) && !server.log_text().contains(&code));
+    assert!(!server.log_text().contains(OIDC_SECRET) && !server.log_text().contains(&code));
 }
 
 #[tokio::test]

@@ -1,8 +1,9 @@
 //! Headless Chromium for capture workers: launch, contexts, actions, settling and capture.
 //!
 //! A [`Browser`] is launched under an unprivileged user with its sandbox on and runs one cell after another with
-//! [`run_cell`], each in a context of its own. This is the only crate that names `chromiumoxide`. It must not know of
-//! runs, leases, storage or baselines: it is given a scenario and a profile, and returns bytes and what it saw.
+//! [`run_cell`], each in a context of its own. This is the only crate of the product that names `chromiumoxide`. It
+//! must not know of runs, leases, storage or baselines: it is given a scenario and a profile, and returns bytes and what
+//! it saw.
 
 mod abandoned;
 mod act;

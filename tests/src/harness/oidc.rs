@@ -1,11 +1,17 @@
 //! A real OpenID provider, and an issuer that signs any identity token, each as a process of its own.
 
 use std::{
+    fs,
     io::{BufRead as _, BufReader, Lines},
     process::{Child, ChildStdout, Stdio},
 };
 
+use tempfile::NamedTempFile;
+
 use super::node::node;
+
+/// What the providers know the server by.
+pub(crate) const OIDC_SECRET: &str = "a-secret-of-the-tests";
 
 /// A running provider. Dropping it ends it.
 #[derive(Debug)]
@@ -20,6 +26,20 @@ impl OidcProvider {
     /// The issuer of a provider on this port.
     pub(crate) fn issuer_on(port: u16) -> String {
         format!("http://127.0.0.1:{port}")
+    }
+
+    /// The configuration of a server that trusts the issuer on this port, with `more` in its section, and the file that it
+    /// reads when it starts.
+    pub(crate) fn configuration(port: u16, more: &str) -> (String, NamedTempFile) {
+        let (issuer, secret) = (Self::issuer_on(port), NamedTempFile::new().unwrap());
+        fs::write(secret.path(), OIDC_SECRET).unwrap();
+        let file = secret.path().display();
+        // People of the tests sign in more often than others do.
+        let text = format!(
+            "[limits]\nsign_ins_per_minute = 1000\n[oidc]\nissuer = '{issuer}'\nclient_id = 'pinhole'\n\
+             client_secret_file = '{file}'\n{more}"
+        );
+        (text, secret)
     }
 
     /// `oidc-provider` with the people `alice` and `bob`, for one client that is sent back to `redirect`.

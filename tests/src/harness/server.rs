@@ -192,6 +192,11 @@ impl Server {
         Finished::of(command.args(["--name", name, "--role", role, "--project", project])).expect(0);
     }
 
+    /// The address of a path.
+    pub(crate) fn at(&self, path: &str) -> reqwest::Url {
+        self.url().join(path).unwrap()
+    }
+
     /// Its address.
     pub(crate) fn url(&self) -> reqwest::Url {
         format!("http://127.0.0.1:{}/", self.port).parse().unwrap()

@@ -11,7 +11,7 @@ struct Library {
 const LIBRARIES: &[Library] = &[
     Library { prefix: "apalis", users: &["pinhole-jobs"] },
     Library { prefix: "axum", users: &["pinhole", "pinhole-server", "pinhole-testkit"] },
-    Library { prefix: "chromiumoxide", users: &["pinhole-browser"] },
+    Library { prefix: "chromiumoxide", users: &["e2e", "pinhole-browser"] },
     Library { prefix: "git2", users: &["pinhole-gitcat"] },
     Library { prefix: "object_store", users: &["pinhole-blobs"] },
     Library { prefix: "openidconnect", users: &["pinhole-oidc"] },
