@@ -21,6 +21,7 @@ mod reviews;
 #[path = "../runs/rows.rs"]
 mod rows;
 mod story;
+#[expect(dead_code, reason = "other suites use the rest")]
 #[path = "../support/mod.rs"]
 mod support;
 mod tree;

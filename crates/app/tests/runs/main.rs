@@ -18,6 +18,7 @@ mod refusals;
 mod registrar;
 mod rows;
 mod statements;
+#[expect(dead_code, reason = "other suites use the rest")]
 #[path = "../support/mod.rs"]
 mod support;
 mod verdicts;

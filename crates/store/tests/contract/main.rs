@@ -4,7 +4,7 @@
 //! called `tx` (or something that ends in `tx`) and a store `store`, by which [`completeness`] finds out which methods
 //! have a case.
 
-#![expect(clippy::unwrap_used, reason = "a test that meets an error has to fail")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that meets an error has to fail")]
 
 mod automations;
 mod baselines;
