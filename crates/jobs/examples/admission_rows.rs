@@ -14,9 +14,16 @@ use sqlx::{
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// What an admission writes, in its order, with the column that names the row.
-const TABLES: [(&str, &str); 6] =
-    [("runs", "id"), ("cells", "id"), ("Jobs", "id"), ("idempotency_keys", "key"), ("audit", "id"), ("events", "id")];
+/// What an admission writes, in its order: the table, its columns, and the one of them that names the row.
+const TABLES: [(&str, &str, &str); 7] = [
+    ("runs", "*", "id"),
+    ("cells", "*", "id"),
+    ("Jobs", "*", "id"),
+    ("idempotency_keys", "*", "key"),
+    ("audit", "*", "id"),
+    ("log_entries", "kind, record_id, sha256", "record_id"),
+    ("events", "*", "id"),
+];
 /// So many of a name's last letters are counted on.
 const COUNTED: usize = 12;
 
@@ -62,8 +69,8 @@ async fn main() -> Outcome<()> {
 /// The newest row of each table, and the names of those rows.
 async fn templates(connection: &mut SqliteConnection) -> Outcome<(Vec<Template>, Vec<String>)> {
     let (mut rows, mut names) = (Vec::new(), Vec::new());
-    for (table, name) in TABLES {
-        let select = AssertSqlSafe(format!("SELECT * FROM {table} ORDER BY rowid DESC LIMIT 1"));
+    for (table, columns, name) in TABLES {
+        let select = AssertSqlSafe(format!("SELECT {columns} FROM {table} ORDER BY rowid DESC LIMIT 1"));
         let row = sqlx::query(select).fetch_one(&mut *connection).await?;
         names.push(row.try_get::<String, _>(name)?);
         rows.push((table, row));

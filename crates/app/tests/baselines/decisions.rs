@@ -127,8 +127,10 @@ async fn a_denial_changes_its_own_rows_alone() {
         assert_eq!(denied["state"], "denied");
         let after = path.bench.dump();
         // Candidates, reviews, entries, revisions, publications and jobs are none of them.
-        assert_eq!(changed(&before, &after), ["approvals", "audit", "decisions", "events", "tickets"]);
-        for (table, more) in [("approvals", 0), ("decisions", 1), ("events", 1), ("audit", 2), ("tickets", 1)] {
+        assert_eq!(changed(&before, &after), ["approvals", "audit", "decisions", "events", "log_entries", "tickets"]);
+        let rows =
+            [("approvals", 0), ("decisions", 1), ("events", 1), ("audit", 2), ("log_entries", 3), ("tickets", 1)];
+        for (table, more) in rows {
             assert_eq!(after[table].len(), before[table].len() + more, "{table}");
         }
         let outcome = path.consume(&denied, 1).await;
