@@ -1,8 +1,9 @@
 //! `pinhole audit`: the audit for somebody outside, on the server's own machine.
 
 use std::{
-    fs::File,
+    fs::OpenOptions,
     io::{self, BufWriter, Write},
+    os::unix::fs::OpenOptionsExt as _,
     path::PathBuf,
 };
 
@@ -44,7 +45,11 @@ impl Export {
         let app = open(&self.location).await?.app;
         let output: Box<dyn Write + Send> = match &self.output {
             None => Box::new(io::stdout()),
-            Some(path) => Box::new(File::create_new(path).map_err(unwritten)?),
+            Some(path) => {
+                // Not for everybody on this machine.
+                let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+                Box::new(file.map_err(unwritten)?)
+            }
         };
         let mut output = BufWriter::new(output);
         app.sequence_log().await?;

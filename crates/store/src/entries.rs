@@ -136,6 +136,23 @@ impl Tx {
         .await
     }
 
+    /// Whether an entry of a key was ended by a revision that was made after `at`.
+    pub async fn entry_ended_after(&mut self, project: ProjectId, key: &BaselineKey, at: Timestamp) -> Result<bool> {
+        let found = self
+            .fetch_optional(
+                "SELECT baseline_entries.id FROM baseline_entries JOIN catalog_revisions \
+                 ON catalog_revisions.project_id = baseline_entries.project_id \
+                 AND catalog_revisions.line = baseline_entries.line \
+                 AND catalog_revisions.revision = baseline_entries.until_revision \
+                 WHERE baseline_entries.project_id = $1 AND baseline_entries.line = $2 \
+                 AND baseline_entries.key_path = $3 AND catalog_revisions.created_at > $4 LIMIT 1",
+                &[text(project), text(&key.line), text(key.path()), time(at)],
+                |row| row.text("id"),
+            )
+            .await?;
+        Ok(found.is_some())
+    }
+
     /// The entry of a key as it stood in `revision`.
     pub async fn entry_at(&mut self, project: ProjectId, key: &BaselineKey, revision: u32) -> Result<Option<Entry>> {
         self.fetch_optional(

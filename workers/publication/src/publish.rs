@@ -166,20 +166,6 @@ async fn while_held<T>(
 ) -> Result<Option<T>> {
     tokio::select! {
         done = work => done.map(Some),
-        () = lost(app, lease) => Ok(None),
-    }
-}
-
-/// Renews the lease until it is lost.
-async fn lost(app: &App, lease: &PublicationLease) {
-    let mut renewal = tokio::time::interval(app.settings().lease / 3);
-    loop {
-        renewal.tick().await;
-        match app.renew_publication(lease).await {
-            Ok(true) => {}
-            Ok(false) => return,
-            // When it stays so the lease runs out, and no write counts any more.
-            Err(error) => tracing::warn!(?error, "the lease could not be renewed"),
-        }
+        () = app.publication_lost(lease) => Ok(None),
     }
 }

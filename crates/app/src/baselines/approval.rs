@@ -132,7 +132,7 @@ pub(super) async fn ended(unit: &mut Unit, requested: &Requested) -> Result<Opti
         }
     }
     for item in &approval.intent.items {
-        if let Some(what) = changed_entry(unit, approval.project_id, item).await? {
+        if let Some(what) = changed_entry(unit, approval, item).await? {
             return Ok(Some(Ended::Superseded(what)));
         }
     }
@@ -150,10 +150,15 @@ async fn changed_candidate(unit: &mut Unit, item: &ApprovalItem, candidate: &Can
     Ok(None)
 }
 
-async fn changed_entry(unit: &mut Unit, project: ProjectId, item: &ApprovalItem) -> Result<Option<String>> {
+async fn changed_entry(unit: &mut Unit, approval: &Approval, item: &ApprovalItem) -> Result<Option<String>> {
+    let project = approval.project_id;
     let current = unit.active_entry(project, &item.key).await?.map(|entry| entry.sha256);
     if current != item.current_entry {
         return Ok(Some(format!("{} has another entry now", item.key.path())));
+    }
+    // No two entries are equal, but a key without one may have had one meanwhile.
+    if current.is_none() && unit.entry_ended_after(project, &item.key, approval.created_at).await? {
+        return Ok(Some(format!("{} has had an entry since", item.key.path())));
     }
     Ok(None)
 }

@@ -10,7 +10,6 @@ use pinhole_core::{
 use pinhole_receipt::{CatalogInput, PublicationMarker, render};
 use pinhole_store::{Project, Publication, PublicationAttempt, Remote};
 use serde_json::json;
-use tokio::time::timeout;
 
 use super::{
     MAX_TRIES,
@@ -96,7 +95,7 @@ impl App {
         let logged = if self.signs_log() { self.sequence_log().await } else { Ok(()) };
         let Some(taken) = self.take_publication(id).await? else { return Ok(None) };
         let prepared = match logged {
-            Ok(()) => self.renewing(&taken.lease, Box::pin(self.prepare_publication(&taken))).await,
+            Ok(()) => self.renewing(&taken.lease, self.prepare_publication(&taken)).await,
             Err(error) => Err(error),
         };
         match prepared {
@@ -122,17 +121,27 @@ impl App {
         }
     }
 
-    /// Does `work` while the lease is renewed.
-    async fn renewing<T>(
-        &self,
-        lease: &PublicationLease,
-        mut work: impl Future<Output = Result<T>> + Unpin,
-    ) -> Result<T> {
+    /// Does `work` while the lease is renewed. Both are polled all the time: what one of them waits for may be the
+    /// connection that the other holds.
+    async fn renewing<T>(&self, lease: &PublicationLease, work: impl Future<Output = Result<T>>) -> Result<T> {
+        tokio::select! {
+            done = work => done,
+            () = self.publication_lost(lease) => {
+                Err(Error::transient("the lease on a publication was lost while it was prepared"))
+            }
+        }
+    }
+
+    /// Renews the lease until it is lost.
+    pub async fn publication_lost(&self, lease: &PublicationLease) {
+        let mut renewal = tokio::time::interval(self.settings().lease / 3);
         loop {
-            match timeout(self.settings().lease / 3, &mut work).await {
-                Ok(done) => return done,
-                Err(_) if self.renew_publication(lease).await? => {}
-                Err(_) => return Err(Error::transient("the lease on a publication was lost while it was prepared")),
+            renewal.tick().await;
+            match self.renew_publication(lease).await {
+                Ok(true) => {}
+                Ok(false) => return,
+                // When it stays so the lease runs out, and no write counts any more.
+                Err(error) => tracing::warn!(?error, "the lease could not be renewed"),
             }
         }
     }

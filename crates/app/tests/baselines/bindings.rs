@@ -19,7 +19,7 @@ use crate::{
 
 impl Path {
     /// Captures one checkpoint and has it accepted; answers what is requested of it.
-    async fn item(&self, environment: &str, checkpoint: &str, shade: u8) -> Value {
+    pub(crate) async fn item(&self, environment: &str, checkpoint: &str, shade: u8) -> Value {
         let receipt = self.bench.capture(&self.maker, environment, darker(shade)).await.receipts[checkpoint];
         let review = self.review(&[receipt], Disposition::Accept).await["reviews"][0]["id"].clone();
         let candidate = self.candidate(receipt).await.unwrap();

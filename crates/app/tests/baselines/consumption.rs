@@ -15,7 +15,7 @@ impl Path {
         self.decide(&approval, Outcome::Approve).await.unwrap()
     }
 
-    async fn head(&self) -> u32 {
+    pub(crate) async fn head(&self) -> u32 {
         let mut tx = self.bench.app.store().begin_read().await.unwrap();
         let project = tx.project_by_slug(&PROJECT.parse().unwrap()).await.unwrap().unwrap().id;
         let line = tx.catalog_line(project, &"main".parse().unwrap()).await.unwrap();

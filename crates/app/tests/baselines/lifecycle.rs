@@ -1,6 +1,8 @@
 //! What becomes of baselines: captured anew, retired, found wrong, each with its refusals. What is pinned to older
 //! revisions stays as it is, byte for byte.
 
+use std::time::Duration;
+
 use pinhole_core::{Actor, Disposition, Outcome, PrincipalClass, RequestId, Role};
 use pinhole_receipt::{CatalogReport, verify_statements};
 use pinhole_testkit::Engine;
@@ -253,6 +255,32 @@ async fn ending_an_entry_needs_an_owner_and_the_present_revision() {
         let outcome = bench.call(&owned.owner, operation, input).await;
         assert_eq!(refused(outcome), ("precondition_required", "idempotency_key".into()));
         assert_eq!(owned.entry("cart").await, cart);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_for_a_key_without_entry_ends_with_one_that_comes_and_goes() {
+    for engine in Engine::ALL {
+        let owned = Owned::on(engine).await;
+        let (bench, path) = (owned.bench(), &owned.path);
+        let mut approvals = Vec::new();
+        for shade in [10, 20] {
+            let requested = path.request(json!([path.item("live", "cart", shade).await])).await.unwrap();
+            approvals.push(path.decide(&requested, Outcome::Approve).await.unwrap());
+        }
+        path.consume(&approvals[0], 1).await.unwrap();
+        let list = json!({ "project": PROJECT, "state": "active", "environment": "live" });
+        let list = bench.call(&path.maker, "list_baselines", list).await.unwrap();
+        bench.clock.advance(Duration::from_secs(1));
+        let end = async |approval: Value| {
+            let more = json!({ "expected_version": 2, "approval_id": approval });
+            owned.end(&owned.owner, "retire_baseline", &list["baselines"][0], more).await.unwrap()
+        };
+        let asked = end(Value::Null).await;
+        let gate = path.decide(&asked["approval"], Outcome::Approve).await.unwrap();
+        end(gate["id"].clone()).await;
+        assert_eq!(refused(path.consume(&approvals[1], 3).await), ("conflict", "superseded".into()));
+        assert_eq!((path.state(&approvals[1]).await, path.head().await), (json!("superseded"), 3));
     }
 }
 

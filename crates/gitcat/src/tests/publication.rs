@@ -239,7 +239,7 @@ fn paths_that_are_no_catalog_are_refused() {
     let site = Site::new();
     for path in [
         "README.md",
-        "log/checkpoint",
+        "logs/checkpoint",
         ".git/config",
         "receipts/../x",
         "receipts//x",

@@ -17,6 +17,7 @@ on_both_engines! {
     revisions_never_change
     an_entry_is_read_as_it_was_written
     an_old_revision_reads_the_same_for_ever
+    an_entry_ends_when_its_last_revision_is_made
     entries_are_paged_by_path
     envelopes_stand_behind_every_entry_once
     decisions_that_ended_an_entry_stand_behind_the_line
@@ -177,6 +178,21 @@ async fn an_entry_is_read_as_it_was_written(engine: Engine) {
     assert!(tx.active_entry(project, &key("main", "payment")).await.unwrap().is_none());
     // A key has one active entry.
     assert_exists(tx.insert_entry(&main.entry(active.key, 3)).await);
+}
+
+async fn an_entry_ends_when_its_last_revision_is_made(engine: Engine) {
+    let main = Line::new(engine).await;
+    let (cart, project) = (key("main", "cart"), main.ground.project.id);
+    let mut tx = main.fixture.write().await;
+    tx.insert_catalog_revision(&CatalogRevision { created_at: at(7), ..main.revision(2) }).await.unwrap();
+    tx.insert_entry(&main.entry(cart.clone(), 1)).await.unwrap();
+    assert!(!tx.entry_ended_after(project, &cart, at(0)).await.unwrap());
+    assert!(tx.end_active_entry(project, &cart, EntryState::Retired, 2).await.unwrap());
+    assert!(tx.entry_ended_after(project, &cart, at(6)).await.unwrap());
+    assert!(!tx.entry_ended_after(project, &cart, at(7)).await.unwrap());
+    for other in [key("main", "payment"), key("other", "cart")] {
+        assert!(!tx.entry_ended_after(project, &other, at(0)).await.unwrap());
+    }
 }
 
 /// Five revisions add, supersede, retire and invalidate entries; each is noted when it is the newest and read again
