@@ -10,7 +10,7 @@ use crate::{
     Predicate as _, PublicKey, RevisionCause, TrustedKeys, VerifyError,
     fixture::{self, Files, Parts, envelope, files, id, key, parts, picture, second, slug, trust, trust_with_log},
     log::{Checkpoint, LogReport},
-    manifest, pae, read_tree, render, sign, verify, verify_catalog, verify_receipt,
+    manifest, pae, read_tree, render, sign, verify, verify_catalog, verify_receipt, verify_statements,
 };
 
 fn trusted() -> TrustedKeys {
@@ -298,7 +298,7 @@ fn what_a_fork_approves_itself_must_be_approved_for_it() {
         let cause = RevisionCause::Consumed { approval: own.entry.approval };
         let mut input = fixture::input(&[came_along, own], &earlier, cause, &signer);
         fixture::seal(&mut input, &signer);
-        verify_catalog(&render(&input).unwrap().files, &trusted())
+        verify_statements(&render(&input).unwrap().files, &trusted())
     };
     assert_eq!(second("release/2").unwrap().active_entries, 2);
     let error = second("main").unwrap_err();
