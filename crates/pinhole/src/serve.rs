@@ -67,8 +67,9 @@ pub(crate) fn settings(node: &Node, config: &Config) -> Result<ServerSettings> {
         limits: RateLimits {
             principal_per_second: config.limits.calls_per_second,
             principal_burst: config.limits.calls_at_once,
+            stranger_per_second: config.limits.stranger_calls_per_second,
+            stranger_burst: config.limits.stranger_calls_at_once,
             sign_ins_per_minute: config.limits.sign_ins_per_minute,
-            ..RateLimits::default()
         },
         jwks: node.installation.public_keys.to_bytes()?.into(),
         ..ServerSettings::default()

@@ -137,12 +137,22 @@ pub struct LimitSettings {
     pub calls_per_second: NonZeroU32,
     /// How many calls of one principal may come at once.
     pub calls_at_once: NonZeroU32,
+    /// Refused calls without a valid credential per second from one address.
+    pub stranger_calls_per_second: NonZeroU32,
+    /// How many of them may come at once.
+    pub stranger_calls_at_once: NonZeroU32,
 }
 
 impl Default for LimitSettings {
     fn default() -> Self {
         let number = |number: u32| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
-        Self { sign_ins_per_minute: number(10), calls_per_second: number(50), calls_at_once: number(200) }
+        Self {
+            sign_ins_per_minute: number(10),
+            calls_per_second: number(50),
+            calls_at_once: number(200),
+            stranger_calls_per_second: number(20),
+            stranger_calls_at_once: number(100),
+        }
     }
 }
 

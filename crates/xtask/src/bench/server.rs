@@ -22,7 +22,8 @@ impl Server {
         let failed = |what: &str, error: std::io::Error| format!("{what} in {}: {error}", work.display());
         let config = work.join(format!("lanes-{lanes}.toml"));
         // One client calls as fast as it can.
-        let limits = "[limits]\ncalls_per_second = 1000000\ncalls_at_once = 1000000\n";
+        let limits = "[limits]\ncalls_per_second = 1000000\ncalls_at_once = 1000000\n\
+                      stranger_calls_per_second = 1000000\nstranger_calls_at_once = 1000000\n";
         let text = format!("{limits}[capture]\nprocesses = {}\nlanes = {}\n", lanes.min(1), lanes.max(1));
         std::fs::write(&config, text).map_err(|e| failed("no configuration", e))?;
         let log_file = work.join("server.log");

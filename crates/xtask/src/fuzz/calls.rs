@@ -100,6 +100,8 @@ impl Calls {
         }
         let revision = json!({ "path": { "project": owner.project, "revision": "1" } });
         self.add("get_catalog_revision", "alice", revision);
+        let record = json!({ "path": { "record_id": owner.first("receipt_id")? } });
+        self.add("get_log_proof", "alice", record);
         Ok(())
     }
 
@@ -169,6 +171,9 @@ impl Calls {
         }
         let body = json!({ "receipt_id": receipt(owner, "page/start"), "reason": "as it is now" });
         self.add("rebaseline", "alice", json!({ "path": entry, "key": true, "version": 1, "body": body }));
+        let body = json!({ "line": "release/two", "revision": 1 });
+        let parts = json!({ "path": { "project": owner.project }, "key": true, "body": body });
+        self.add("fork_catalog_line", "alice", parts);
         let body = owner.publication("release/one");
         self.add("publish_baseline_catalog", "alice", json!({ "key": true, "version": 1, "body": body }));
         let decision =
