@@ -67,13 +67,26 @@ impl App {
     async fn compare_with_witness(&self, ports: &LogPorts) -> Result<()> {
         let witness = Arc::clone(&ports.witness);
         let newest = blocking(move || witness.newest()).await?;
-        let Some(newest) = newest else { return Ok(()) };
+        let Some(newest) = newest else { return self.never_signed().await };
         let damaged = |error| {
             let message = format!("{WITNESS} is damaged: restore it from backup; nothing is signed until then");
             Error::conflict("log_checkpoint_damaged", message).with_source(error)
         };
         let known = Checkpoint::unverified(newest.as_bytes()).map_err(damaged)?;
         self.compare_log(&known, WITNESS).await
+    }
+
+    /// Refuses when a checkpoint was signed: its witness has it before the database, so that it was lost since.
+    async fn never_signed(&self) -> Result<()> {
+        let mut tx = self.store().begin_read().await?;
+        if present(&mut tx).await?.checkpoint_size.is_none() {
+            return Ok(());
+        }
+        let message = format!(
+            "{WITNESS} is missing: restore it from backup, or put the log/checkpoint of the newest published catalog in \
+             its place; nothing is signed until then"
+        );
+        Err(Error::conflict("log_checkpoint_missing", message))
     }
 
     /// Gives leaves to one batch of records; false when there were none.

@@ -108,7 +108,7 @@ impl App {
     /// Everything else is tried again.
     async fn not_prepared(&self, lease: &PublicationLease, error: Error) -> Result<()> {
         match error.reason() {
-            Some(reason @ ("log_behind" | "log_forked")) => {
+            Some(reason) if reason.starts_with("log_") => {
                 let why = format!("{reason}: {}", error.message());
                 self.end_publication(lease, Unpublished::Conflict, &why).await.map(drop)
             }

@@ -10,6 +10,7 @@ use crate::{
 };
 
 on_both_engines! {
+    a_lost_file_is_not_taken_for_a_new_log
     an_older_database_signs_nothing_and_says_so
     a_database_that_went_on_from_an_older_one_signs_nothing
     a_new_database_beside_old_keys_signs_nothing
@@ -52,6 +53,19 @@ async fn an_older_database_signs_nothing_and_says_so(engine: Engine) {
     assert_eq!(bench.ledger().len(), before.len());
     let ready = bench.app.readiness(&Actor::system(RequestId::from_uuid(uuid::Uuid::nil()))).await;
     assert!(ready.log.is_ok());
+}
+
+async fn a_lost_file_is_not_taken_for_a_new_log(engine: Engine) {
+    let bench = Bench::on(engine).await;
+    bench.app.keep_log().await.unwrap();
+    let signed = bench.witness.get();
+    bench.witness.set(None);
+    write_project(&bench, "later").await;
+    assert_eq!(refusal(&bench).await, "log_checkpoint_missing");
+    // A checkpoint of before will do, as a published catalog has one.
+    bench.witness.set(signed);
+    bench.app.keep_log().await.unwrap();
+    bench.checked_log().await;
 }
 
 async fn a_database_that_went_on_from_an_older_one_signs_nothing(engine: Engine) {
