@@ -79,6 +79,8 @@ impl Calls {
             ("get_project", "project"),
             ("get_baseline_policy", "project"),
             ("list_catalog_revisions", "project"),
+            ("list_catalog_lines", "project"),
+            ("get_catalog_line", "project"),
             ("get_environment", "environment_id"),
             ("list_environment_secrets", "environment_id"),
             ("get_scenario", "scenario_id"),
@@ -102,6 +104,7 @@ impl Calls {
         self.add("get_catalog_revision", "alice", revision);
         let record = json!({ "path": { "record_id": owner.first("receipt_id")? } });
         self.add("get_log_proof", "alice", record);
+        self.add("get_log_consistency", "alice", json!({ "query": { "first": 1, "second": 1 } }));
         Ok(())
     }
 
