@@ -140,7 +140,7 @@ impl Unit {
         &self.app
     }
 
-    /// What authority rests on, read once: the transaction sees one state of it, whatever it asks how often.
+    /// What authority rests on, as far as it was read: the transaction sees one state of it, however often it asks.
     pub(crate) fn authority_read(&mut self) -> &mut AuthorityRead {
         &mut self.authority
     }
