@@ -18,7 +18,7 @@ use pinhole_core::{Blake3Digest, Code, Error, Result};
 use crate::verified::verified;
 
 /// Size of the pieces in which an object is read: each costs a change of threads, and is held until it is passed on.
-const PIECE_BYTES: usize = 512 * 1024;
+const PIECE_BYTES: usize = 256 * 1024;
 
 /// The bytes of an object in order, in pieces of no particular size.
 pub type ByteStream = BoxStream<'static, Result<Bytes>>;

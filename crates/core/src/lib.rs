@@ -19,6 +19,7 @@ mod log;
 mod pins;
 mod ports;
 mod profile;
+mod remote_access;
 mod settings;
 mod state;
 mod text;
@@ -51,6 +52,7 @@ pub use pins::{
 };
 pub use ports::{Clock, Ids, RandomIds, Sealer, Signer, SystemClock, Witness};
 pub use profile::{ColorScheme, Profile, ProfileOverride, Viewport};
+pub use remote_access::{RemoteAccess, RemoteCredential};
 pub use settings::{ActionClass, ActionRule, Gate, ProbeKind, TwoPersons};
 pub use state::{
     ApprovalState, CandidateState, CheckpointVerdict, Disposition, EntryState, FailureReason, Outcome,

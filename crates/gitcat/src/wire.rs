@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, str::FromStr};
 
-use pinhole_core::{Error, LineName, PublicationId, Sha256Digest};
+use pinhole_core::{Error, LineName, PublicationId, RemoteAccess, Sha256Digest};
 use serde::{Deserialize, Serialize};
 
 /// One operation on one branch of one remote.
@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct GitRequest {
     /// An absolute path, or a `file:`, `https:` or `ssh:` URL without credentials.
     pub url: String,
+    /// How the server there is reached.
+    pub access: RemoteAccess,
     /// The branch, without `refs/heads/`.
     pub branch: LineName,
     /// Folder of a bare repository for the objects on their way; made when it is missing. It may be deleted between

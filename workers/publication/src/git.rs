@@ -97,8 +97,13 @@ impl<'a> Git<'a> {
 
     async fn ask(&self, operation: Operation, scratch: PathBuf) -> Result<GitAnswer, GitFailure> {
         let commit_key = matches!(operation, Operation::Commit(_)).then(|| self.settings.commit_key.clone());
-        let git =
-            GitRequest { url: self.work.remote_url.clone(), branch: self.work.branch.clone(), scratch, operation };
+        let git = GitRequest {
+            url: self.work.remote_url.clone(),
+            access: self.work.remote_access.clone(),
+            branch: self.work.branch.clone(),
+            scratch,
+            operation,
+        };
         let deadline_ms = u64::try_from(self.settings.deadline.as_millis()).unwrap_or(u64::MAX);
         match ask(self.settings, &HelperRequest { commit_key, deadline_ms, git }).await {
             // A configuration may be put right meanwhile, and every try has a scratch repository of its own.

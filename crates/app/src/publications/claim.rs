@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, future::Future};
 
 use pinhole_core::{
-    ClaimToken, Error, LineName, PublicationId, PublicationState, Result, Sha256Digest, Slug, Timestamp,
+    ClaimToken, Error, LineName, PublicationId, PublicationState, RemoteAccess, Result, Sha256Digest, Slug, Timestamp,
 };
 use pinhole_receipt::{CatalogInput, PublicationMarker, render};
 use pinhole_store::{Project, Publication, PublicationAttempt, Remote};
@@ -42,6 +42,8 @@ pub struct PublicationWork {
     pub lease: PublicationLease,
     /// Where the remote is.
     pub remote_url: String,
+    /// How it is reached.
+    pub remote_access: RemoteAccess,
     /// The remote's slug.
     pub remote: Slug,
     /// The branch, without `refs/heads/`.
@@ -191,6 +193,7 @@ impl App {
         Ok(PublicationWork {
             lease: taken.lease,
             remote_url: remote.url,
+            remote_access: RemoteAccess::default(),
             remote: remote.slug,
             branch,
             expected_head: taken.expected_head.clone(),

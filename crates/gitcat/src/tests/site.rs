@@ -61,6 +61,7 @@ impl Site {
     pub(super) fn request(&self, operation: Operation) -> GitRequest {
         GitRequest {
             url: self.url.clone(),
+            access: pinhole_core::RemoteAccess::default(),
             branch: "main".parse().unwrap(),
             scratch: self.folder.path().join("scratch.git"),
             operation,

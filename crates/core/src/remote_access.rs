@@ -1,0 +1,46 @@
+//! How a Git server is reached beside its URL: who we are to it, and how it is known. It travels to the child process
+//! that speaks to the server, and is never shown: `Debug` tells what there is and not what it says.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What a Git server is told and asked for. Nothing is needed for a repository on this machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RemoteAccess {
+    /// Who we are; `None` for a server that lets everybody in.
+    pub credential: Option<RemoteCredential>,
+    /// The server's SSH host key: `SHA256:` and base64 without padding, as `ssh-keygen -l` shows it. Without it no SSH
+    /// server is believed.
+    pub host_key: Option<String>,
+    /// Certificates in PEM by which an HTTPS server is known, in place of those of the system.
+    pub certificate_authorities: Option<String>,
+}
+
+/// Who we are to a Git server.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum RemoteCredential {
+    /// For HTTPS: a user, and a password or an access token.
+    Password {
+        /// The user.
+        user: String,
+        /// The password or token.
+        password: String,
+    },
+    /// For SSH: the user is the URL's.
+    SshKey {
+        /// An unencrypted private key, in the form of OpenSSH or PEM.
+        private_key: String,
+    },
+}
+
+impl fmt::Debug for RemoteCredential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Password { .. } => "Password",
+            Self::SshKey { .. } => "SshKey",
+        })
+    }
+}
