@@ -6,6 +6,7 @@
 //! what it does would be a record of the log again. It must not sign over a tree that it has not compared with what was
 //! signed before.
 
+mod anew;
 mod export;
 mod outside;
 mod prove;
@@ -22,6 +23,7 @@ use pinhole_store::LogState;
 
 pub(crate) use prove::Prover;
 pub(crate) use read::{consistency, proof};
+pub(crate) use sequence::COMPARE;
 
 use crate::App;
 

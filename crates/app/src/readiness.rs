@@ -8,10 +8,12 @@ use pinhole_core::{Actor, Error, ProbeKind, Result};
 use pinhole_store::Probe;
 use tokio::time::timeout;
 
-use crate::{App, Settings, unit::Unit};
+use crate::{App, Settings, log::COMPARE, unit::Unit};
 
 /// How long the storage may take to answer a probe.
 const STORAGE_LIMIT: Duration = Duration::from_secs(10);
+/// A sequencer that has not come to an end for so long has stopped; it looks at least once in [`COMPARE`].
+const LOG_SILENCE: Duration = Duration::from_secs(5 * COMPARE.as_secs());
 /// What a probe that went well is recorded as.
 pub(crate) const OK: &str = "ok";
 /// What one that did not is recorded as.
@@ -43,13 +45,18 @@ impl App {
         Readiness { database, storage, log: self.log_probe(actor).await }
     }
 
-    /// What the sequencer last found. Before its first look nothing is known to be wrong.
+    /// What the sequencer last found, unless that is long ago. Before its first look nothing is known to be wrong.
     async fn log_probe(&self, actor: &Actor) -> Result<()> {
-        let probes = self.read(actor, "readiness", |unit, _| Box::pin(async move { unit.probes().await })).await?;
-        match probes.into_iter().find(|probe| probe.kind == ProbeKind::Log && probe.outcome != OK) {
-            None => Ok(()),
-            Some(probe) => Err(Error::unavailable("log", probe.detail.unwrap_or(probe.outcome))),
+        let found = self.read(actor, "readiness", |unit, _| Box::pin(last_log_probe(unit))).await?;
+        let Some((probe, age)) = found else { return Ok(()) };
+        if probe.outcome != OK {
+            return Err(Error::unavailable("log", probe.detail.unwrap_or(probe.outcome)));
         }
+        if age > LOG_SILENCE {
+            let message = format!("nothing has been taken into the transparency log for {} s", age.as_secs());
+            return Err(Error::unavailable("log", message));
+        }
+        Ok(())
     }
 
     /// Writes, reads and deletes an object of no meaning, and records how that went.
@@ -89,6 +96,16 @@ pub(crate) async fn record_probe(unit: &mut Unit, kind: ProbeKind, outcome: &str
     let detail = detail.map(|text| text.chars().take(MAX_CHARS).collect());
     let probe = Probe { kind, at: unit.now(), outcome: outcome.to_owned(), detail };
     unit.put_probe(&probe).await
+}
+
+/// The sequencer's last look, and how long ago that was.
+async fn last_log_probe(unit: &mut Unit) -> Result<Option<(Probe, Duration)>> {
+    let now = unit.now();
+    let last = unit.probes().await?.into_iter().find(|probe| probe.kind == ProbeKind::Log);
+    Ok(last.map(|probe| {
+        let age = now.since(probe.at);
+        (probe, age)
+    }))
 }
 
 pub(crate) async fn get(app: &App, actor: &Actor, _: GetReadiness) -> Result<ReadinessView> {

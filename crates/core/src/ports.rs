@@ -72,6 +72,10 @@ pub trait Sealer: Send + Sync {
 pub trait Witness: Send + Sync {
     /// The newest checkpoint, a signed note; `None` when none was ever remembered. May block.
     fn newest(&self) -> Result<Option<String>>;
-    /// Remembers `checkpoint` durably, unless it already knows one over more than `size` leaves. May block.
+    /// Remembers `checkpoint` durably, unless it already knows the same or one of the same log over more than `size`
+    /// leaves. May block.
+    ///
+    /// # Errors
+    /// `conflict` with reason `log_forked` when it knows another one of the same log over `size` leaves.
     fn remember(&self, checkpoint: &str, size: u64) -> Result<()>;
 }

@@ -7,6 +7,7 @@ mod demo;
 mod exit;
 mod file;
 mod key;
+mod log;
 mod node;
 mod serve;
 mod sign_in;
@@ -56,6 +57,9 @@ enum Command {
     /// Keep the keys of an installation, on the server's own machine.
     #[command(subcommand)]
     Key(key::Key),
+    /// Keep the transparency log, on the server's own machine.
+    #[command(subcommand)]
+    Log(log::Log),
     /// Run a worker process; `serve` starts these itself.
     Worker(worker::Worker),
     /// Run one Git step for the publication worker, which starts this itself.
@@ -121,6 +125,7 @@ async fn run(command: Command) -> Result<Exit> {
         Command::Contract(contract) => contract.run(),
         Command::Admin(admin) => admin.run().await,
         Command::Key(key) => key.run().await,
+        Command::Log(log) => log.run().await,
         Command::Worker(worker) => worker.run().await,
         Command::GitHelper => Ok(Exit::Success),
     }

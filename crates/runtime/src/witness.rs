@@ -28,6 +28,14 @@ impl CheckpointFile {
         locked.map_err(|error| self.failed("cannot be locked", error))
     }
 
+    fn forked(&self, size: u64) -> Error {
+        let message = format!(
+            "{} has another checkpoint over {size} leaves: two databases go on from one log. Stop one of them",
+            self.0.display()
+        );
+        Error::conflict("log_forked", message)
+    }
+
     fn failed(&self, what: &str, error: std::io::Error) -> Error {
         let message = format!("{} {what}: check its folder and the free space", self.0.display());
         Error::unavailable("log_checkpoint_file", message).with_source(error)
@@ -49,7 +57,13 @@ impl Witness for CheckpointFile {
         if let Some(known) = self.newest()? {
             // A damaged one is not written over: the sequencer refuses it.
             let known = Checkpoint::unverified(known.as_bytes()).map_err(Error::internal)?;
-            if known.size >= size {
+            let new = Checkpoint::unverified(checkpoint.as_bytes()).map_err(Error::internal)?;
+            // One of another log is of one that was given up: the sequencer has looked.
+            let is_same_log = known.origin == new.origin;
+            if is_same_log && known.size == size && known != new {
+                return Err(self.forked(size));
+            }
+            if is_same_log && known.size >= size {
                 return Ok(());
             }
         }
@@ -91,6 +105,22 @@ mod tests {
         }
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "a draft was left behind");
+    }
+
+    #[test]
+    fn another_checkpoint_of_the_same_size_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = CheckpointFile::new(folder.path().join("log-checkpoint"));
+        let key = SigningKey::generate(|bytes| RandomIds.fill(bytes)).unwrap();
+        let note = |root: &[u8]| {
+            let root = Sha256Digest::of(root);
+            Checkpoint { origin: "pinhole.dev/log/1".into(), size: 5, root }.sign(&key).unwrap()
+        };
+        file.remember(&note(b"one"), 5).unwrap();
+        file.remember(&note(b"one"), 5).unwrap();
+        let error = file.remember(&note(b"another"), 5).unwrap_err();
+        assert_eq!(error.reason(), Some("log_forked"));
+        assert_eq!(file.newest().unwrap(), Some(note(b"one")));
     }
 
     #[test]

@@ -138,6 +138,30 @@ impl Tx {
         Ok(())
     }
 
+    /// Begins another log in the place of the present one: no leaf is left, and checkpoints of the logs in `ended` hold
+    /// nobody back any more.
+    pub async fn replace_log(&mut self, ended: &[&str], origin: &str, empty_root: Sha256Digest) -> Result<()> {
+        let at = self.now();
+        for ended in ended {
+            self.execute(
+                "INSERT INTO ended_logs (origin, ended_at) VALUES ($1, $2) ON CONFLICT (origin) DO NOTHING",
+                &[text(ended), int(at.as_micros())],
+            )
+            .await?;
+        }
+        self.execute("DELETE FROM log_tiles", &[]).await?;
+        self.execute("UPDATE log_entries SET leaf = NULL", &[]).await?;
+        self.execute("DELETE FROM log_state", &[]).await?;
+        self.create_log(origin, empty_root).await
+    }
+
+    /// Whether a log of this name was given up.
+    pub async fn is_ended_log(&mut self, origin: &str) -> Result<bool> {
+        let sql = "SELECT origin FROM ended_logs WHERE origin = $1";
+        let found = self.fetch_optional(sql, &[text(origin)], |row| row.text("origin")).await?;
+        Ok(found.is_some())
+    }
+
     /// Entries without a leaf in the order in which they were made, at most `limit`.
     pub async fn pending_log_entries(&mut self, limit: u32) -> Result<Vec<LogEntry>> {
         self.fetch_all("SELECT * FROM log_entries WHERE leaf IS NULL ORDER BY seq LIMIT $1", &[int(limit)], read_entry)
@@ -208,14 +232,28 @@ impl Tx {
             LogRecordKind::RunResult => "SELECT envelope FROM run_results WHERE run_id = $1",
             LogRecordKind::Review => "SELECT envelope FROM reviews WHERE id = $1",
             LogRecordKind::Decision => "SELECT envelope FROM decisions WHERE id = $1",
-            LogRecordKind::CatalogRevision => {
-                "SELECT envelope FROM catalog_revisions WHERE project_id || '/' || line || '/' || revision = $1"
-            }
+            LogRecordKind::CatalogRevision => return self.logged_revision(record_id).await,
             LogRecordKind::PublicationReceipt => {
                 "SELECT receipt AS envelope FROM publications WHERE id = $1 AND receipt IS NOT NULL"
             }
         };
         let found = self.fetch_optional(sql, &[text(record_id)], |row| row.text("envelope")).await?;
+        Ok(found.map(String::into_bytes))
+    }
+
+    /// The statement of a revision by what [`revision_record_id`] says.
+    async fn logged_revision(&mut self, record_id: &str) -> Result<Option<Vec<u8>>> {
+        // The name of a line may have a solidus itself.
+        let parts = record_id.split_once('/').and_then(|(project, rest)| Some((project, rest.rsplit_once('/')?)));
+        let Some((project, (line, revision))) = parts else { return Ok(None) };
+        let Ok(revision) = revision.parse::<u32>() else { return Ok(None) };
+        let found = self
+            .fetch_optional(
+                "SELECT envelope FROM catalog_revisions WHERE project_id = $1 AND line = $2 AND revision = $3",
+                &[text(project), text(line), int(revision)],
+                |row| row.text("envelope"),
+            )
+            .await?;
         Ok(found.map(String::into_bytes))
     }
 

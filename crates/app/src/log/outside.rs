@@ -27,6 +27,9 @@ impl App {
 /// in the place of what was signed.
 async fn compare(tx: &mut Tx, state: &LogState, earlier: &Checkpoint, place: &str) -> Result<()> {
     let Checkpoint { origin, size, root } = earlier;
+    if *origin != state.origin && tx.is_ended_log(origin).await? {
+        return Ok(());
+    }
     if *origin != state.origin || *size > state.size {
         return Err(behind(state, earlier, place));
     }
@@ -38,7 +41,8 @@ async fn compare(tx: &mut Tx, state: &LogState, earlier: &Checkpoint, place: &st
 fn behind(state: &LogState, earlier: &Checkpoint, place: &str) -> Error {
     let message = format!(
         "the transparency log in the database is {} with {} leaves, and {place} has a checkpoint of {} over {}: the \
-         database is older than what was signed. Restore a newer one; nothing is signed or published until then",
+         database is older than what was signed. Restore a newer one, or begin another log when there is none; nothing \
+         is signed or published until then",
         state.origin, state.size, earlier.origin, earlier.size
     );
     Error::conflict("log_behind", message)
@@ -47,7 +51,8 @@ fn behind(state: &LogState, earlier: &Checkpoint, place: &str) -> Error {
 fn forked(state: &LogState, earlier: &Checkpoint, place: &str) -> Error {
     let message = format!(
         "the transparency log in the database has other leaves than the checkpoint over {} leaves of {} that {place} \
-         has: it went on from an older backup. Restore the right database; nothing is signed or published until then",
+         has: it went on from an older backup. Restore the right database, or begin another log when there is none; \
+         nothing is signed or published until then",
         earlier.size, state.origin
     );
     Error::conflict("log_forked", message)

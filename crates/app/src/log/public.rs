@@ -35,15 +35,29 @@ impl App {
     /// A tile by the path that it has in the form of C2SP tlog-tiles, without `tile/`: hashes of the tree, or entries.
     ///
     /// # Errors
-    /// `not_found` for a path that is none, and when the log is not so long.
+    /// `not_found` for a path that is none, and when the newest checkpoint does not cover the tile: what no checkpoint
+    /// covers is not promised to anybody, and must not be kept as if it were.
     pub async fn log_tile(&self, path: &str) -> Result<Vec<u8>> {
-        let TilePath { level, number, width } = TilePath::parse(path).ok_or_else(Error::not_found)?;
+        let path = TilePath::parse(path).ok_or_else(Error::not_found)?;
         let mut tx = self.store().begin_read().await?;
+        let signed = tx.log_state().await?.and_then(|state| state.checkpoint_size).unwrap_or(0);
+        if !is_covered(&path, signed) {
+            return Err(Error::not_found());
+        }
+        let TilePath { level, number, width } = path;
         match level {
             Some(level) => hashes(&mut tx, level, number, width).await,
             None => entries(&mut tx, number, width).await,
         }
     }
+}
+
+/// Whether all of a tile lies within the first `size` leaves.
+fn is_covered(path: &TilePath, size: u64) -> bool {
+    let hashes = path.number.checked_mul(TILE_WIDTH).and_then(|first| first.checked_add(path.width.into()));
+    // A hash of level n stands for 256^n leaves.
+    let there = size.checked_shr(8 * u32::from(path.level.unwrap_or(0))).unwrap_or(0);
+    hashes.is_some_and(|hashes| hashes <= there)
 }
 
 async fn hashes(tx: &mut Tx, level: u8, number: u64, width: u16) -> Result<Vec<u8>> {
@@ -69,4 +83,27 @@ async fn entries(tx: &mut Tx, number: u64, width: u16) -> Result<Vec<u8>> {
         bundle.extend(log_entry(entry.kind, sha256).as_bytes());
     }
     if found.len() == usize::from(width) { Ok(bundle) } else { Err(Error::not_found()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tile_is_covered_when_all_of_its_leaves_are() {
+        for (path, size, covered) in [
+            ("0/000.p/5", 5, true),
+            ("0/000.p/6", 5, false),
+            ("entries/000.p/5", 5, true),
+            ("entries/000.p/6", 5, false),
+            ("0/001", 511, false),
+            ("0/001", 512, true),
+            ("1/000.p/1", 255, false),
+            ("1/000.p/1", 256, true),
+            ("7/000.p/1", 1 << 55, false),
+        ] {
+            let parsed = TilePath::parse(path).unwrap();
+            assert_eq!(is_covered(&parsed, size), covered, "{path} of {size}");
+        }
+    }
 }

@@ -9,6 +9,7 @@ use std::{sync::Arc, time::Duration};
 use pinhole_core::{Error, ProbeKind, Result, Sha256Digest};
 use pinhole_receipt::log::{Checkpoint, EMPTY_ROOT, Grown, LogHead, Tiles, append, log_entry};
 use pinhole_store::{LogEntry, LogState, Probe, Tx};
+use uuid::Uuid;
 
 use super::{LogPorts, head_of, tiles::ask};
 use crate::{App, readiness::OK};
@@ -16,7 +17,7 @@ use crate::{App, readiness::OK};
 /// Leaves that one transaction gives at most.
 const BATCH: u32 = 500;
 /// How often the log is compared with its witness when nothing is to be done.
-const COMPARE: Duration = Duration::from_secs(60);
+pub(crate) const COMPARE: Duration = Duration::from_secs(60);
 /// What the newest checkpoint is called where a person reads of it.
 const WITNESS: &str = "the file beside the log key";
 
@@ -31,6 +32,10 @@ impl App {
             return Ok(());
         }
         let outcome = self.sequence_log().await;
+        if outcome.as_ref().is_err_and(Error::is_transient) {
+            // The log is not wrong because the database was busy. When it stays so, the last look grows old.
+            return outcome;
+        }
         let told = outcome.as_ref().err().map(|error| error.message().to_owned());
         self.record_own_probe(ProbeKind::Log, told.as_deref()).await?;
         outcome
@@ -56,7 +61,7 @@ impl App {
     pub async fn sequence_log(&self) -> Result<()> {
         let ports = self.log_ports()?;
         let mut tx = self.store().begin_sequencing().await?;
-        tx.create_log(&format!("pinhole.dev/log/{}", self.ids().uuid().simple()), EMPTY_ROOT).await?;
+        tx.create_log(&new_origin(self.ids().uuid()), EMPTY_ROOT).await?;
         tx.commit().await?;
         self.compare_with_witness(ports).await?;
         while self.give_leaves().await? {}
@@ -64,7 +69,7 @@ impl App {
     }
 
     /// Refuses when the log does not continue what the witness remembers.
-    async fn compare_with_witness(&self, ports: &LogPorts) -> Result<()> {
+    pub(super) async fn compare_with_witness(&self, ports: &LogPorts) -> Result<()> {
         let witness = Arc::clone(&ports.witness);
         let newest = blocking(move || witness.newest()).await?;
         let Some(newest) = newest else { return self.never_signed().await };
@@ -122,10 +127,17 @@ impl App {
         let note = Checkpoint { origin, size, root }.sign(&*ports.signer)?;
         let (witness, remembered) = (Arc::clone(&ports.witness), note.clone());
         blocking(move || witness.remember(&remembered, size)).await?;
+        // Another process may have signed since the first look, and over another database.
+        self.compare_with_witness(ports).await?;
         let mut tx = self.store().begin_sequencing().await?;
         tx.save_checkpoint(size, &note).await?;
         tx.commit().await
     }
+}
+
+/// The name of a log that begins, like no other.
+pub(super) fn new_origin(id: Uuid) -> String {
+    format!("pinhole.dev/log/{}", id.simple())
 }
 
 /// Where the log stands.
@@ -154,6 +166,6 @@ async fn with_digests(tx: &mut Tx, limit: u32) -> Result<Vec<(LogEntry, Sha256Di
     Ok(entries)
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(Error::internal)?
 }

@@ -1,5 +1,7 @@
 //! A database that is older than what was signed, or that went on from an older one, signs nothing.
 
+use std::time::Duration;
+
 use pinhole_core::{Actor, RequestId};
 use pinhole_testkit::Engine;
 use serde_json::json;
@@ -14,6 +16,8 @@ on_both_engines! {
     an_older_database_signs_nothing_and_says_so
     a_database_that_went_on_from_an_older_one_signs_nothing
     a_new_database_beside_old_keys_signs_nothing
+    a_sequencer_that_stopped_is_missed
+    another_log_is_begun_when_its_database_is_lost_and_never_before
 }
 
 async fn write_project(bench: &Bench, slug: &str) {
@@ -93,4 +97,49 @@ async fn a_new_database_beside_old_keys_signs_nothing(engine: Engine) {
     new.witness.set(old.witness.get());
     write_project(&new, "one").await;
     assert_eq!(refusal(&new).await, "log_behind");
+}
+
+async fn a_sequencer_that_stopped_is_missed(engine: Engine) {
+    let bench = Bench::on(engine).await;
+    let ready = async || bench.app.readiness(&Actor::system(RequestId::from_uuid(uuid::Uuid::nil()))).await.log;
+    ready().await.expect("before its first look nothing is known to be wrong");
+    bench.app.keep_log().await.unwrap();
+    bench.clock.advance(Duration::from_secs(290));
+    ready().await.unwrap();
+    bench.clock.advance(Duration::from_secs(20));
+    assert!(ready().await.unwrap_err().message().contains("310 s"));
+    bench.app.keep_log().await.unwrap();
+    ready().await.unwrap();
+}
+
+async fn another_log_is_begun_when_its_database_is_lost_and_never_before(engine: Engine) {
+    let bench = Bench::on(engine).await;
+    let reason = "the disk of the database was lost".parse().unwrap();
+    bench.app.keep_log().await.unwrap();
+    let (_, continues) = refused(bench.app.begin_log_anew(&reason).await.map(|_| json!({})));
+    assert_eq!(continues, "log_continues");
+    write_project(&bench, "later").await;
+    bench.app.keep_log().await.unwrap();
+    let (signed, records) = (bench.witness.get(), bench.ledger().len());
+    bench.forget_log();
+    bench.sql("DELETE FROM log_entries WHERE seq = (SELECT max(seq) FROM log_entries)");
+    assert_eq!(refusal(&bench).await, "log_behind");
+
+    let origin = bench.app.begin_log_anew(&reason).await.unwrap();
+    let checkpoint = bench.app.log_checkpoint().await.unwrap();
+    assert_eq!(checkpoint.lines().next(), Some(origin.as_str()));
+    assert_eq!(bench.witness.get().map(|(_, note)| note), Some(checkpoint));
+    bench.checked_log().await;
+    // What happened is told in the new log itself, and one record is gone.
+    assert_eq!(bench.ledger().len(), records);
+    write_project(&bench, "latest").await;
+    bench.app.keep_log().await.unwrap();
+    bench.checked_log().await;
+    // A process that ended before the file had the new checkpoint goes on the same way.
+    bench.witness.set(signed);
+    write_project(&bench, "after").await;
+    bench.app.keep_log().await.unwrap();
+    bench.checked_log().await;
+    let (_, continues) = refused(bench.app.begin_log_anew(&reason).await.map(|_| json!({})));
+    assert_eq!(continues, "log_continues");
 }

@@ -45,6 +45,16 @@ pub(crate) async fn require_bearer(
     Ok(next.run(request).await)
 }
 
+/// Lets everybody through who does not ask too often; for what needs no credential and costs the database something.
+pub(crate) async fn limit_strangers(
+    State(context): State<Context>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Refused> {
+    context.rates.stranger(address_of(&context.settings, request.extensions(), request.headers()))?;
+    Ok(next.run(request).await)
+}
+
 /// Lets a request with a bearer token or a session's cookie through; for operations on REST and for what pages embed.
 /// With a cookie it must come from a page of this server.
 pub(crate) async fn require_bearer_or_cookie(

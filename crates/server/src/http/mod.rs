@@ -20,7 +20,8 @@ use std::sync::Arc;
 use pinhole_app::App;
 
 pub(crate) use authenticate::{
-    form_token, require_bearer, require_bearer_or_cookie, require_own_form, require_this_site, stranger, who,
+    form_token, limit_strangers, require_bearer, require_bearer_or_cookie, require_own_form, require_this_site,
+    stranger, who,
 };
 pub(crate) use body::{limit_body, limit_form, limit_hook};
 pub(crate) use boundary::boundary;

@@ -1,15 +1,17 @@
 //! The transparency log for everybody, in the form of C2SP tlog-tiles below one prefix: the newest checkpoint, the tiles
-//! of the tree, and the key that the checkpoint is signed with. No credential is needed: all of it is hashes.
+//! of the tree, and the key that the checkpoint is signed with. No credential is needed, since all of it is hashes; who
+//! has none and asks often has to wait.
 
 use axum::{
     Router,
     extract::{Path, State},
     http::{HeaderValue, header},
+    middleware,
     response::IntoResponse,
     routing::get,
 };
 
-use crate::http::{Context, Refused};
+use crate::http::{Context, Refused, limit_strangers};
 
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 const BYTES: HeaderValue = HeaderValue::from_static("application/octet-stream");
@@ -18,11 +20,12 @@ const ASK_AGAIN: HeaderValue = HeaderValue::from_static("no-cache");
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
 /// The routes.
-pub(super) fn routes() -> Router<Context> {
+pub(super) fn routes(context: &Context) -> Router<Context> {
     Router::new()
         .route("/.well-known/pinhole/log/checkpoint", get(checkpoint))
         .route("/.well-known/pinhole/log/key", get(key))
         .route("/.well-known/pinhole/log/tile/{*path}", get(tile))
+        .route_layer(middleware::from_fn_with_state(context.clone(), limit_strangers))
 }
 
 async fn checkpoint(State(context): State<Context>) -> Result<impl IntoResponse, Refused> {

@@ -38,6 +38,6 @@ pub(crate) fn routes(context: &Context) -> Router<Context> {
         .merge(content)
         .merge(hooks)
         .merge(health::routes())
-        .merge(log::routes())
+        .merge(log::routes(context))
         .merge(session::routes(context))
 }

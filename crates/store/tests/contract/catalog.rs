@@ -1,7 +1,7 @@
 //! Catalog lines, their revisions, and entries that old revisions show for ever.
 
-use pinhole_core::{ApprovalState, BaselineKey, EntryState, LineName, PrincipalClass, Sha256Digest};
-use pinhole_store::{Approval, CatalogRevision, Entry, Receipt, Tx};
+use pinhole_core::{ApprovalState, BaselineKey, EntryState, LineName, LogRecordKind, PrincipalClass, Sha256Digest};
+use pinhole_store::{Approval, CatalogRevision, Entry, Receipt, Tx, revision_record_id};
 use pinhole_testkit::Engine;
 use serde_json::json;
 
@@ -148,6 +148,9 @@ async fn revisions_never_change(engine: Engine) {
         let found = tx.catalog_revision(project, name, revision.revision).await.unwrap();
         assert_same(found, Some(revision.clone()));
     }
+    let record_id = revision_record_id(project, name, 2);
+    let record = tx.logged_record(LogRecordKind::CatalogRevision, &record_id).await.unwrap();
+    assert_eq!(record, Some(main.revision(2).envelope.into_bytes()));
     let found = tx.catalog_revision_by_digest(revisions[0].sha256).await.unwrap();
     assert_eq!(found.map(|found| found.sha256), Some(revisions[0].sha256));
     assert!(tx.catalog_revision_by_digest(sha256("nothing")).await.unwrap().is_none());

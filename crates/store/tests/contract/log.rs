@@ -18,6 +18,7 @@ on_both_engines! {
     leaves_are_given_once
     the_log_grows_and_its_checkpoints_never_go_back
     tiles_are_replaced_by_wider_ones
+    another_log_begins_without_leaves
     only_one_transaction_has_the_log
     files_of_a_publication_belong_to_the_attempt_that_made_its_commit
 }
@@ -142,6 +143,27 @@ async fn tiles_are_replaced_by_wider_ones(engine: Engine) {
     assert_eq!(tx.log_tile(0, 0).await.unwrap().unwrap(), [3; 64]);
     assert_eq!(tx.log_tile(1, 0).await.unwrap().unwrap(), [2; 32]);
     assert!(tx.log_tile(0, u64::MAX).await.unwrap().is_none());
+}
+
+async fn another_log_begins_without_leaves(engine: Engine) {
+    let fixture = Fixture::new(engine).await;
+    let mut tx = fixture.write().await;
+    tx.insert_audit(&audit_row(&fixture)).await.unwrap();
+    tx.create_log("one", sha256("")).await.unwrap();
+    let pending = tx.pending_log_entries(2).await.unwrap();
+    tx.give_leaf(pending[0].seq, 0, sha256("one")).await.unwrap();
+    tx.put_log_tile(0, 0, &[1; 32]).await.unwrap();
+    tx.grow_log(1, sha256("root")).await.unwrap();
+    tx.save_checkpoint(1, "checkpoint").await.unwrap();
+    assert!(!tx.is_ended_log("one").await.unwrap());
+    tx.replace_log(&["one", "older", "one"], "two", sha256("")).await.unwrap();
+    let state = LogState { origin: "two".into(), size: 0, root: sha256(""), checkpoint_size: None, checkpoint: None };
+    assert_same(tx.log_state().await.unwrap(), Some(state));
+    assert!(tx.log_tile(0, 0).await.unwrap().is_none());
+    assert_eq!(tx.pending_log_entries(2).await.unwrap().len(), 1);
+    for (origin, ended) in [("one", true), ("older", true), ("two", false)] {
+        assert_eq!(tx.is_ended_log(origin).await.unwrap(), ended, "{origin}");
+    }
 }
 
 async fn only_one_transaction_has_the_log(engine: Engine) {
