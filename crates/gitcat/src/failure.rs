@@ -59,10 +59,44 @@ impl From<git2::Error> for Failure {
             (ErrorCode::NotFound | ErrorCode::HashsumMismatch, ErrorClass::Odb | ErrorClass::Zlib) => {
                 FailureKind::Scratch
             }
+            (_, ErrorClass::Http | ErrorClass::Net | ErrorClass::Ssh | ErrorClass::Ssl) => of_server(error.message()),
             _ => FailureKind::Transient,
         };
         Self::new(kind, error.message())
     }
+}
+
+/// What a server's refusal means. libgit2 has numbers for few of them, so its words and those of Git's servers count.
+fn of_server(message: &str) -> FailureKind {
+    /// How libgit2 begins to tell of a status of HTTP.
+    const STATUS: &str = "unexpected http status code: ";
+    /// Statuses between 400 and 499 that pass: a request that was too slow, too early, or one too many.
+    const PASSING: [u16; 3] = [408, 425, 429];
+    const PERMANENT: [&str; 14] = [
+        // libgit2: a credential that is no key, a server that speaks something else, and redirects.
+        "failed to authenticate",
+        "invalid content-type",
+        "no content-type",
+        "wrong version number",
+        "cannot redirect",
+        "unexpected redirect",
+        "too many redirects",
+        // Git, GitHub, GitLab: what is not there, or not for us.
+        "does not appear to be a git repository",
+        "repository not exported",
+        "not found",
+        "could not be found",
+        "permission denied",
+        "access denied",
+        "write access to repository not granted",
+    ];
+    let message = message.to_lowercase();
+    let status = message.strip_prefix(STATUS).and_then(|status| status.trim().parse::<u16>().ok());
+    let permanent = match status {
+        Some(status) => (400..500).contains(&status) && !PASSING.contains(&status),
+        None => PERMANENT.iter().any(|words| message.contains(words)),
+    };
+    if permanent { FailureKind::Configuration } else { FailureKind::Transient }
 }
 
 /// Text from outside without control characters, at most [`MAX_CHARS`] long.

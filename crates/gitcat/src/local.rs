@@ -61,7 +61,7 @@ fn write(
 
 /// Keeps the user's own Git configuration out.
 fn isolated() -> Result<()> {
-    process::isolate().map_err(|_| Error::internal("Git cannot be isolated from the user's configuration"))
+    process::isolate(None).map_err(|_| Error::internal("Git cannot be isolated from the user's configuration"))
 }
 
 fn failed(path: &Path, error: git2::Error) -> Error {

@@ -10,6 +10,7 @@ use git2::{ErrorCode, Oid, PushOptions, RemoteCallbacks, RemoteRedirect, Reposit
 
 use crate::{
     CommitId, FailureKind, GitAnswer, PushOutcome,
+    access::Handshake,
     failure::{Failure, one_line},
     remote::{Address, Remote},
 };
@@ -119,9 +120,10 @@ pub(crate) fn push_to_server(
     let source = format!("refs/pinhole/commits/{commit}");
     remote.scratch.reference(&source, commit, true, "to be pushed")?;
     let answers = RefCell::new(Answers::default());
+    let handshake = Handshake::new(&remote.access, url);
     let pushed = {
         let mut options = PushOptions::new();
-        options.remote_callbacks(listen(&answers, expected)).follow_redirects(RemoteRedirect::None);
+        options.remote_callbacks(listen(&handshake, &answers, expected)).follow_redirects(RemoteRedirect::None);
         let mut there = remote.scratch.remote_anonymous(url)?;
         there.push(&[format!("{source}:{}", remote.branch)], Some(&mut options))
     };
@@ -132,10 +134,13 @@ pub(crate) fn push_to_server(
     }
     match (pushed, refused) {
         (Ok(()), None) => Ok(PushOutcome::Pushed),
-        (_, Some(why)) => Ok(classify(&why, &String::from_utf8_lossy(&said))),
+        (_, Some(why)) => {
+            let said = handshake.redact(&String::from_utf8_lossy(&said));
+            Ok(classify(&handshake.redact(&why), &said))
+        }
         (Err(error), None) if error.code() == ErrorCode::NotFastForward => Ok(PushOutcome::Stale { head: None }),
         (Err(error), None) => {
-            let failure = Failure::from(error).while_("pushing");
+            let failure = handshake.failure(error).while_("pushing");
             // Whether the branch was moved is not known: that is for a look to find out.
             if failure.kind() == FailureKind::Transient {
                 Ok(PushOutcome::Transient { why: failure.why().to_owned() })
@@ -157,8 +162,8 @@ struct Answers {
     said: Vec<u8>,
 }
 
-fn listen(answers: &RefCell<Answers>, expected: Option<Oid>) -> RemoteCallbacks<'_> {
-    let mut callbacks = RemoteCallbacks::new();
+fn listen<'a>(handshake: &'a Handshake<'_>, answers: &'a RefCell<Answers>, expected: Option<Oid>) -> RemoteCallbacks<'a> {
+    let mut callbacks = handshake.callbacks();
     callbacks.push_negotiation(move |updates| {
         let head = updates.first().map_or(Oid::ZERO_SHA1, git2::PushUpdate::src);
         if head == expected.unwrap_or(Oid::ZERO_SHA1) {

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use git2::{AutotagOption, FetchOptions, Oid, RemoteRedirect, Repository, RepositoryInitOptions};
+use git2::{AutotagOption, Direction, FetchOptions, Oid, RemoteHead, RemoteRedirect, Repository, RepositoryInitOptions};
+use pinhole_core::RemoteAccess;
 
-use crate::{FailureKind, GitRequest, failure::Failure};
+use crate::{FailureKind, GitRequest, access::Handshake, failure::Failure};
 
 /// Where a remote is.
 pub(crate) enum Address {
@@ -59,6 +60,8 @@ impl Address {
 /// A branch of a remote, and the scratch repository that stands between.
 pub(crate) struct Remote {
     pub(crate) address: Address,
+    /// How a server is known, and who we are to it.
+    pub(crate) access: RemoteAccess,
     pub(crate) scratch: Repository,
     /// `refs/heads/…` there.
     pub(crate) branch: String,
@@ -75,6 +78,7 @@ impl Remote {
         }
         Ok(Self {
             address,
+            access: request.access.clone(),
             scratch: open_scratch(&request.scratch)?,
             branch: format!("refs/heads/{}", request.branch),
             tracking: format!("refs/pinhole/heads/{}", request.branch),
@@ -83,30 +87,28 @@ impl Remote {
 
     /// The branch's head after fetching everything that it holds; `None` when there is no such branch.
     pub(crate) fn fetch(&self) -> Result<Option<Oid>, Failure> {
-        let mut remote = self.scratch.remote_anonymous(self.address.as_url()?)?;
-        let connection = remote
-            .connect_auth(git2::Direction::Fetch, None, None)
-            .map_err(|error| Failure::from(error).while_("connecting to the remote"))?;
-        let head = connection.list()?.iter().find(|head| head.name() == self.branch).map(git2::RemoteHead::oid);
-        drop(connection);
+        let url = self.address.as_url()?;
+        let handshake = Handshake::new(&self.access, url);
+        let mut remote = self.scratch.remote_anonymous(url)?;
+        let mut connection = remote
+            .connect_auth(Direction::Fetch, Some(handshake.callbacks()), None)
+            .map_err(|error| handshake.failure(error).while_("connecting to the remote"))?;
+        let head = connection.list()?.iter().find(|head| head.name() == self.branch).map(RemoteHead::oid);
         let Some(head) = head else { return Ok(None) };
         if !self.scratch.odb()?.exists(head) {
-            self.download(&mut remote).map_err(|failure| failure.while_("fetching the branch"))?;
+            let mut options = FetchOptions::new();
+            options.remote_callbacks(handshake.callbacks()).follow_redirects(RemoteRedirect::None);
+            options.download_tags(AutotagOption::None).update_fetchhead(false);
+            // Without a destination: which commit the branch has is decided by what the remote listed, not by a local
+            // ref.
+            let fetched = connection.remote().download(&[self.branch.as_str()], Some(&mut options));
+            fetched.map_err(|error| handshake.failure(error).while_("fetching the branch"))?;
         }
-        // Between the two connections the branch may have been rewritten; then the objects are not here.
         self.scratch.find_commit(head).map_err(|_| {
             Failure::new(FailureKind::Transient, "the branch moved, or its head is no commit: look again")
         })?;
         self.scratch.reference(&self.tracking, head, true, "seen on the remote")?;
         Ok(Some(head))
-    }
-
-    fn download(&self, remote: &mut git2::Remote<'_>) -> Result<(), Failure> {
-        let mut options = FetchOptions::new();
-        options.download_tags(AutotagOption::None).update_fetchhead(false).follow_redirects(RemoteRedirect::None);
-        // Without a destination: which commit the branch has is decided by what the remote listed, not by a local ref.
-        remote.fetch(&[self.branch.as_str()], Some(&mut options), None)?;
-        Ok(())
     }
 
     /// Whether `commit` is `head` or an ancestor of it.
@@ -122,13 +124,16 @@ impl Remote {
 }
 
 fn open_scratch(path: &Path) -> Result<Repository, Failure> {
-    let opened = if path.join("HEAD").exists() {
-        Repository::open_bare(path)
-    } else {
-        // No template: it could bring hooks and settings.
-        let mut options = RepositoryInitOptions::new();
-        options.bare(true).no_reinit(true).external_template(false).mkpath(true);
-        Repository::init_opts(path, &options)
-    };
+    let opened = if path.join("HEAD").exists() { Repository::open_bare(path) } else { init_scratch(path) };
     opened.map_err(|error| Failure::new(FailureKind::Scratch, format!("the scratch repository: {}", error.message())))
+}
+
+fn init_scratch(path: &Path) -> Result<Repository, git2::Error> {
+    // No template: it could bring hooks and settings.
+    let mut options = RepositoryInitOptions::new();
+    options.bare(true).no_reinit(true).external_template(false).mkpath(true);
+    let repository = Repository::init_opts(path, &options)?;
+    // A connection that is not made for a fetch or a push takes this from here alone.
+    repository.config()?.set_bool("http.followRedirects", false)?;
+    Ok(repository)
 }
