@@ -33,9 +33,8 @@ impl<'a> Handshake<'a> {
     /// The callbacks of one connection, to which others can be added.
     pub(crate) fn callbacks(&self) -> RemoteCallbacks<'_> {
         let mut callbacks = RemoteCallbacks::new();
-        callbacks.credentials(|url, user, kinds| {
-            self.credential(url, user, kinds).map_err(|failure| self.refuse(failure))
-        });
+        callbacks
+            .credentials(|url, user, kinds| self.credential(url, user, kinds).map_err(|failure| self.refuse(failure)));
         callbacks.certificate_check(|certificate, _| self.certificate(certificate));
         callbacks
     }
@@ -98,7 +97,8 @@ impl<'a> Handshake<'a> {
             return Ok(CertificateCheckStatus::CertificatePassthrough);
         }
         let key = certificate.as_hostkey();
-        let shown = key.and_then(|key| key.hash_sha256()).map(|hash| format!("SHA256:{}", STANDARD_NO_PAD.encode(hash)));
+        let shown =
+            key.and_then(|key| key.hash_sha256()).map(|hash| format!("SHA256:{}", STANDARD_NO_PAD.encode(hash)));
         let kind = key.and_then(|key| key.hostkey_type()).map_or("unknown", |kind| kind.name());
         let why = match (&self.access.host_key, shown) {
             (Some(pinned), Some(shown)) if *pinned == shown => return Ok(CertificateCheckStatus::CertificateOk),
@@ -106,7 +106,9 @@ impl<'a> Handshake<'a> {
                 format!("the server shows the host key {shown} ({kind}), and the remote names {pinned}")
             }
             (None, Some(shown)) => {
-                format!("the server shows the host key {shown} ({kind}), and the remote names none: name it if it is right")
+                format!(
+                    "the server shows the host key {shown} ({kind}), and the remote names none: name it if it is right"
+                )
             }
             (_, None) => "the server shows no host key".to_owned(),
         };

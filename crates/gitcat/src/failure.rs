@@ -72,8 +72,10 @@ fn of_server(message: &str) -> FailureKind {
     const STATUS: &str = "unexpected http status code: ";
     /// Statuses between 400 and 499 that pass: a request that was too slow, too early, or one too many.
     const PASSING: [u16; 3] = [408, 425, 429];
-    const PERMANENT: [&str; 14] = [
-        // libgit2: a credential that is no key, a server that speaks something else, and redirects.
+    const PERMANENT: [&str; 16] = [
+        // libgit2: a server that is not known, a credential that is no key, another protocol, and redirects.
+        "certificate is invalid",
+        "does not match certificate",
         "failed to authenticate",
         "invalid content-type",
         "no content-type",

@@ -39,10 +39,11 @@ pub(crate) struct Certificates<'a> {
 pub(crate) fn isolate(certificates: Option<&Certificates<'_>>) -> Result<(), Failure> {
     static BEGUN: OnceLock<Begun> = OnceLock::new();
     let wanted = certificates.map(|certificates| certificates.pem);
-    let begun =
-        BEGUN.get_or_init(|| Begun { certificates: wanted.map(str::to_owned), outcome: begin(certificates) });
+    let begun = BEGUN.get_or_init(|| Begun { certificates: wanted.map(str::to_owned), outcome: begin(certificates) });
     if begun.certificates.as_deref() != wanted {
-        return Err(Failure::configuration("the process was begun with other certificates: it can have one set of them"));
+        return Err(Failure::configuration(
+            "the process was begun with other certificates: it can have one set of them",
+        ));
     }
     begun.outcome.as_ref().copied().map_err(Failure::configuration)
 }

@@ -162,7 +162,11 @@ struct Answers {
     said: Vec<u8>,
 }
 
-fn listen<'a>(handshake: &'a Handshake<'_>, answers: &'a RefCell<Answers>, expected: Option<Oid>) -> RemoteCallbacks<'a> {
+fn listen<'a>(
+    handshake: &'a Handshake<'_>,
+    answers: &'a RefCell<Answers>,
+    expected: Option<Oid>,
+) -> RemoteCallbacks<'a> {
     let mut callbacks = handshake.callbacks();
     callbacks.push_negotiation(move |updates| {
         let head = updates.first().map_or(Oid::ZERO_SHA1, git2::PushUpdate::src);

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use git2::{AutotagOption, Direction, FetchOptions, Oid, RemoteHead, RemoteRedirect, Repository, RepositoryInitOptions};
+use git2::{
+    AutotagOption, Direction, FetchOptions, Oid, RemoteHead, RemoteRedirect, Repository, RepositoryInitOptions,
+};
 use pinhole_core::RemoteAccess;
 
 use crate::{FailureKind, GitRequest, access::Handshake, failure::Failure};
@@ -29,8 +31,8 @@ impl Address {
         let (scheme, rest) = url
             .split_once("://")
             .ok_or_else(|| Failure::configuration("expected an absolute path, or a file:, https: or ssh: URL"))?;
-        let host = rest.split('/').next().unwrap_or_default();
-        if host.contains(':') && host.contains('@') || scheme != "ssh" && host.contains('@') {
+        let user = rest.split('/').next().and_then(|host| host.rsplit_once('@')).map(|(user, _)| user);
+        if user.is_some_and(|user| scheme != "ssh" || user.contains(':')) {
             return Err(Failure::configuration("the URL holds credentials: name them by reference instead"));
         }
         let version = git2::Version::get();
