@@ -91,7 +91,8 @@ impl<'a> Handshake<'a> {
         }
     }
 
-    /// Certificates are for OpenSSL to judge, host keys for us.
+    /// Certificates are for OpenSSL to judge, host keys for us. Of several host keys a server shows the one that libssh2
+    /// asks for first: Ed25519, then ECDSA, then RSA.
     fn certificate(&self, certificate: &Cert<'_>) -> Result<CertificateCheckStatus, git2::Error> {
         if certificate.as_x509().is_some() {
             return Ok(CertificateCheckStatus::CertificatePassthrough);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use git2::{Commit, Oid};
 use pinhole_core::{PublicationId, Sha256Digest};
 
-use crate::{CommitId, GitAnswer, Marker, failure::Failure, remote::Remote, tree::digests};
+use crate::{CommitId, GitAnswer, Marker, ancestry::Ancestry, failure::Failure, remote::Remote, tree::digests};
 
 /// Greatest number of commits of earlier attempts.
 const MAX_KNOWN: usize = 100;
@@ -16,7 +16,13 @@ const MAX_CHECKPOINT_BYTES: usize = 4096;
 const MAX_STEPS: usize = 10_000;
 
 /// Finds the head, and the publication by its commits or else by its marker file, which outlives a rebase.
-pub(crate) fn look(remote: &Remote, marker: PublicationId, known: &[CommitId]) -> Result<GitAnswer, Failure> {
+/// A publication that neither shows is looked for no further than to `expected`.
+pub(crate) fn look(
+    remote: &Remote,
+    marker: PublicationId,
+    known: &[CommitId],
+    expected: Option<CommitId>,
+) -> Result<GitAnswer, Failure> {
     if known.len() > MAX_KNOWN {
         return Err(Failure::invalid(format!("known_commits: more than {MAX_KNOWN}")));
     }
@@ -28,46 +34,39 @@ pub(crate) fn look(remote: &Remote, marker: PublicationId, known: &[CommitId]) -
     let blob = blob_at(&tip, &path)?;
     let digest = blob.map(|blob| Ok::<_, Failure>(Sha256Digest::of(remote.scratch.find_blob(blob)?.content())));
     let digest = digest.transpose()?;
-    let mut commit = None;
-    for known in known {
-        if remote.is_on(head, known.oid())? {
-            commit = Some(known.oid());
-            break;
-        }
-    }
     let log_checkpoint = checkpoint_at(remote, &tip)?;
-    let commit = match (commit, blob) {
-        (None, Some(blob)) => Some(first_with(tip, &path, blob)?),
+    let known: Vec<_> = known.iter().map(|known| known.oid()).collect();
+    let mut ancestry = Ancestry::of(remote, head)?;
+    let commit = match (ancestry.find(&known, expected.map(CommitId::oid))?, blob) {
+        (None, Some(blob)) => Some(first_with(remote, &mut ancestry, head, &path, blob)?),
         (commit, _) => commit,
     };
     let found = commit.map(|commit| Marker { commit: CommitId::new(commit), marker: digest });
     Ok(GitAnswer::Look { head: Some(CommitId::new(head)), found, log_checkpoint })
 }
 
-/// Reads which files the branch holds at `commit`.
-pub(crate) fn read_back(remote: &Remote, commit: CommitId) -> Result<GitAnswer, Failure> {
+/// Reads which files the branch holds at `commit`, which is looked for no further than to `expected`.
+pub(crate) fn read_back(remote: &Remote, commit: CommitId, expected: Option<CommitId>) -> Result<GitAnswer, Failure> {
     let Some(head) = remote.fetch()? else {
         return Ok(GitAnswer::ReadBack { on_branch: false, head: None, files: BTreeMap::new() });
     };
-    let on_branch = remote.is_on(head, commit.oid())?;
+    let mut ancestry = Ancestry::of(remote, head)?;
+    let found = ancestry.find(&[commit.oid()], expected.map(CommitId::oid))?;
+    let on_branch = found.is_some() && ancestry.bring(commit.oid())?;
     let files = if on_branch { digests(&remote.scratch, commit.oid())? } else { BTreeMap::new() };
     Ok(GitAnswer::ReadBack { on_branch, head: Some(CommitId::new(head)), files })
 }
 
 /// The oldest commit before `tip`, along first parents, that holds `blob` at `path` without a break.
-fn first_with(tip: Commit<'_>, path: &str, blob: Oid) -> Result<Oid, Failure> {
+fn first_with(remote: &Remote, ancestry: &mut Ancestry<'_>, tip: Oid, path: &str, blob: Oid) -> Result<Oid, Failure> {
     let mut first = tip;
     for _ in 0..MAX_STEPS {
-        if first.parent_count() == 0 {
-            break;
+        match ancestry.first_parent(first)? {
+            Some(parent) if blob_at(&remote.scratch.find_commit(parent)?, path)? == Some(blob) => first = parent,
+            _ => break,
         }
-        let parent = first.parent(0)?;
-        if blob_at(&parent, path)? != Some(blob) {
-            break;
-        }
-        first = parent;
     }
-    Ok(first.id())
+    Ok(first)
 }
 
 /// The text at the path of the log's checkpoint, if it is one of a size that a checkpoint can have.

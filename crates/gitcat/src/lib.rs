@@ -7,6 +7,7 @@
 //! Servers are spoken to over HTTPS and SSH; how each is known and who we are to it comes with the request.
 
 mod access;
+mod ancestry;
 mod failure;
 mod history;
 mod local;
@@ -39,9 +40,11 @@ fn answer(request: GitRequest, commit_key: Option<&CommitKey>) -> Result<GitAnsw
     process::isolate(certificates.map(|pem| Certificates { pem, folder: &request.scratch }).as_ref())?;
     let remote = Remote::open(&request)?;
     match request.operation {
-        Operation::Look { marker, known_commits } => history::look(&remote, marker, &known_commits),
+        Operation::Look { marker, known_commits, expected_head } => {
+            history::look(&remote, marker, &known_commits, expected_head)
+        }
         Operation::Commit(draft) => tree::commit(&remote, &draft, commit_key),
         Operation::Push { commit, expected_head } => push::push(&remote, commit, expected_head),
-        Operation::ReadBack { commit } => history::read_back(&remote, commit),
+        Operation::ReadBack { commit, expected_head } => history::read_back(&remote, commit, expected_head),
     }
 }

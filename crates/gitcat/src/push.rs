@@ -11,6 +11,7 @@ use git2::{ErrorCode, Oid, PushOptions, RemoteCallbacks, RemoteRedirect, Reposit
 use crate::{
     CommitId, FailureKind, GitAnswer, PushOutcome,
     access::Handshake,
+    ancestry::Ancestry,
     failure::{Failure, one_line},
     remote::{Address, Remote},
 };
@@ -32,7 +33,8 @@ pub(crate) fn push(remote: &Remote, commit: CommitId, expected: Option<CommitId>
     }
     let head = remote.fetch()?;
     let outcome = match head {
-        Some(head) if remote.is_on(head, commit)? => PushOutcome::UpToDate,
+        Some(head) if head == commit => PushOutcome::UpToDate,
+        Some(head) if Some(head) != expected && is_behind(remote, head, commit, expected)? => PushOutcome::UpToDate,
         head if head != expected => PushOutcome::Stale { head: head.map(CommitId::new) },
         _ => match &remote.address {
             Address::Local(path) => push_to_path(remote, path, commit, expected)?,
@@ -40,6 +42,11 @@ pub(crate) fn push(remote: &Remote, commit: CommitId, expected: Option<CommitId>
         },
     };
     Ok(GitAnswer::Push { outcome })
+}
+
+/// Whether the branch went on from `commit`, whose parent is `expected`: then it is found before that.
+fn is_behind(remote: &Remote, head: Oid, commit: Oid, expected: Option<Oid>) -> Result<bool, Failure> {
+    Ok(Ancestry::of(remote, head)?.find(&[commit], expected)?.is_some())
 }
 
 pub(crate) fn push_to_path(
@@ -129,25 +136,29 @@ pub(crate) fn push_to_server(
     };
     remote.scratch.find_reference(&source)?.delete()?;
     let Answers { refused, moved, said } = answers.into_inner();
+    let said = handshake.redact(&String::from_utf8_lossy(&said));
     if let Some(head) = moved {
         return Ok(PushOutcome::Stale { head: (!head.is_zero()).then(|| CommitId::new(head)) });
     }
     match (pushed, refused) {
         (Ok(()), None) => Ok(PushOutcome::Pushed),
-        (_, Some(why)) => {
-            let said = handshake.redact(&String::from_utf8_lossy(&said));
-            Ok(classify(&handshake.redact(&why), &said))
-        }
+        (_, Some(why)) => Ok(classify(&handshake.redact(&why), &said)),
         (Err(error), None) if error.code() == ErrorCode::NotFastForward => Ok(PushOutcome::Stale { head: None }),
-        (Err(error), None) => {
-            let failure = handshake.failure(error).while_("pushing");
-            // Whether the branch was moved is not known: that is for a look to find out.
-            if failure.kind() == FailureKind::Transient {
-                Ok(PushOutcome::Transient { why: failure.why().to_owned() })
-            } else {
-                Err(failure)
-            }
-        }
+        (Err(error), None) => broken_off(&handshake.failure(error).while_("pushing"), &said),
+    }
+}
+
+/// What a push means that failed without a word on the reference. Whether the branch was moved is not known: that is for
+/// a look to find out. Only a server that did not take the objects has certainly not moved it, and may have said why.
+fn broken_off(failure: &Failure, said: &str) -> Result<PushOutcome, Failure> {
+    /// libgit2's words for that.
+    const NOT_TAKEN: &str = "unpacking the sent packfile failed";
+    if failure.kind() != FailureKind::Transient {
+        return Err(Failure::new(failure.kind(), failure.why()));
+    }
+    match classify(failure.why(), said) {
+        rejected @ PushOutcome::Rejected { policy: true, .. } if failure.why().contains(NOT_TAKEN) => Ok(rejected),
+        _ => Ok(PushOutcome::Transient { why: one_line(&format!("{} {said}", failure.why())) }),
     }
 }
 
@@ -203,7 +214,7 @@ fn classify(status: &str, said: &str) -> PushOutcome {
         "internal server error",
         "unpacker error",
     ];
-    const POLICY: [&str; 9] = [
+    const POLICY: [&str; 11] = [
         "hook declined",
         "protected branch",
         "gh0",
@@ -213,6 +224,8 @@ fn classify(status: &str, said: &str) -> PushOutcome {
         "repository rule violations",
         "not allowed to push",
         "prohibited by",
+        "exceeds maximum allowed size",
+        "file size limit",
     ];
     let (status, said) = (status.to_lowercase(), said.trim());
     let all = format!("{status} {}", said.to_lowercase());
@@ -253,6 +266,8 @@ mod tests {
             ("fetch first", "", "stale"),
             ("cannot lock ref 'refs/heads/main': is at 1 but expected 2", "", "transient"),
             ("failed to update ref", "", "transient"),
+            ("unpacker error", "fatal: write error: No space left on device", "transient"),
+            ("unpacker error", "fatal: pack exceeds maximum allowed size", "policy"),
             ("deny updating a hidden ref", "", "refused"),
         ] {
             assert_eq!(meaning(status, said), expected, "{status}");

@@ -9,6 +9,9 @@ use pinhole_core::RemoteAccess;
 
 use crate::{FailureKind, GitRequest, access::Handshake, failure::Failure};
 
+/// The depth of a fetch that brings one commit with its tree.
+const HEAD_ALONE: i32 = 1;
+
 /// Where a remote is.
 pub(crate) enum Address {
     /// A bare repository on this machine.
@@ -87,8 +90,21 @@ impl Remote {
         })
     }
 
-    /// The branch's head after fetching everything that it holds; `None` when there is no such branch.
+    /// The branch's head after fetching what it holds; `None` when there is no such branch. From a server comes the
+    /// head's tree alone; a repository on this machine can only be asked for its history as well.
     pub(crate) fn fetch(&self) -> Result<Option<Oid>, Failure> {
+        self.fetch_to(None)
+    }
+
+    /// Fetches the newest `depth` commits of each line of history behind `head`, which must still be the branch's.
+    pub(crate) fn deepen(&self, head: Oid, depth: i32) -> Result<(), Failure> {
+        match self.fetch_to(Some(depth))? {
+            Some(now) if now == head => Ok(()),
+            _ => Err(Failure::new(FailureKind::Transient, "the branch moved while its history was read: look again")),
+        }
+    }
+
+    fn fetch_to(&self, depth: Option<i32>) -> Result<Option<Oid>, Failure> {
         let url = self.address.as_url()?;
         let handshake = Handshake::new(&self.access, url);
         let mut remote = self.scratch.remote_anonymous(url)?;
@@ -97,10 +113,13 @@ impl Remote {
             .map_err(|error| handshake.failure(error).while_("connecting to the remote"))?;
         let head = connection.list()?.iter().find(|head| head.name() == self.branch).map(RemoteHead::oid);
         let Some(head) = head else { return Ok(None) };
-        if !self.scratch.odb()?.exists(head) {
+        if depth.is_some() || !self.scratch.odb()?.exists(head) {
             let mut options = FetchOptions::new();
             options.remote_callbacks(handshake.callbacks()).follow_redirects(RemoteRedirect::None);
             options.download_tags(AutotagOption::None).update_fetchhead(false);
+            if matches!(self.address, Address::Server(_)) {
+                options.depth(depth.unwrap_or(HEAD_ALONE));
+            }
             // Without a destination: which commit the branch has is decided by what the remote listed, not by a local
             // ref.
             let fetched = connection.remote().download(&[self.branch.as_str()], Some(&mut options));
@@ -111,17 +130,6 @@ impl Remote {
         })?;
         self.scratch.reference(&self.tracking, head, true, "seen on the remote")?;
         Ok(Some(head))
-    }
-
-    /// Whether `commit` is `head` or an ancestor of it.
-    pub(crate) fn is_on(&self, head: Oid, commit: Oid) -> Result<bool, Failure> {
-        if head == commit {
-            return Ok(true);
-        }
-        if self.scratch.find_commit(commit).is_err() {
-            return Ok(false);
-        }
-        Ok(self.scratch.graph_descendant_of(head, commit)?)
     }
 }
 

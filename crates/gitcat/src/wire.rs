@@ -32,6 +32,9 @@ pub enum Operation {
         marker: PublicationId,
         /// Commits that earlier attempts may have pushed, at most 100.
         known_commits: Vec<CommitId>,
+        /// The head that the publication is to replace. The known commits are not looked for behind it: whoever named
+        /// it has seen what is there. With `None` they are looked for in all of the history.
+        expected_head: Option<CommitId>,
     },
     /// Makes the commit in the scratch repository.
     Commit(Draft),
@@ -47,6 +50,8 @@ pub enum Operation {
     ReadBack {
         /// The commit that should be on the branch.
         commit: CommitId,
+        /// The head that it replaced, if that is known: it is not looked for behind that.
+        expected_head: Option<CommitId>,
     },
 }
 

@@ -53,8 +53,9 @@ impl<'a> Git<'a> {
     pub(crate) async fn look(&self, pushed: Option<CommitId>) -> Result<Seen, GitFailure> {
         let known = self.work.known_commits.iter().filter_map(|commit| commit.parse().ok());
         let known_commits = pushed.into_iter().chain(known).take(100).collect();
-        let marker = self.work.lease.publication;
-        match self.ask(Operation::Look { marker, known_commits }, self.scratch.work()).await? {
+        let look =
+            Operation::Look { marker: self.work.lease.publication, known_commits, expected_head: self.expected_head };
+        match self.ask(look, self.scratch.work()).await? {
             GitAnswer::Look { head, found, log_checkpoint } => Ok(Seen { head, found, log_checkpoint }),
             other => Err(unexpected(&other)),
         }
@@ -84,12 +85,14 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// Reads the catalog's files at `commit` from the remote; `None` when the branch does not hold it.
+    /// Reads the catalog's files at `commit` from the remote; `None` when the branch does not hold it. `replaced` is the
+    /// head that the commit replaced, if that is known.
     pub(crate) async fn read_back(
         &self,
         commit: CommitId,
+        replaced: Option<CommitId>,
     ) -> Result<Option<BTreeMap<String, Sha256Digest>>, GitFailure> {
-        match self.ask(Operation::ReadBack { commit }, self.scratch.read_back()).await? {
+        match self.ask(Operation::ReadBack { commit, expected_head: replaced }, self.scratch.read_back()).await? {
             GitAnswer::ReadBack { on_branch, files, .. } => Ok(on_branch.then_some(files)),
             other => Err(unexpected(&other)),
         }

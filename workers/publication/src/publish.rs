@@ -61,7 +61,7 @@ impl Attempt<'_> {
             Err(failure) => return self.give_up(&failure).await,
         };
         match self.place(&seen) {
-            Place::Landed(commit) => self.land(commit).await,
+            Place::Landed(commit) => self.land(commit, None).await,
             Place::Foreign(why) => self.conflict(&why).await,
             Place::Free => match self.log_refusal(&seen).await? {
                 Some(why) => self.conflict(&why).await,
@@ -91,7 +91,7 @@ impl Attempt<'_> {
             return Ok(false);
         }
         match self.push(commit).await {
-            Pushed::Acknowledged => self.land(commit).await,
+            Pushed::Acknowledged => self.land(commit, self.git.expected_head()).await,
             Pushed::Rejected(why) => self.app.end_publication(&self.work.lease, Unpublished::Rejected, &why).await,
             Pushed::Unknown(why) => self.reconcile(commit, &why).await,
         }
@@ -110,19 +110,20 @@ impl Attempt<'_> {
     /// Finds out what a push without an answer did. Nothing is pushed again before the next try.
     async fn reconcile(&self, commit: CommitId, why: &str) -> Result<bool> {
         match self.git.look(Some(commit)).await.map(|seen| self.place(&seen)) {
-            Ok(Place::Landed(found)) => self.land(found).await,
+            Ok(Place::Landed(found)) => self.land(found, None).await,
             Ok(Place::Foreign(why)) => self.conflict(&why).await,
             Ok(Place::Free) | Err(_) => self.app.retry_publication(&self.work.lease, why).await,
         }
     }
 
-    /// Reads back what is thought to be on the branch; published is what was read.
-    async fn land(&self, commit: CommitId) -> Result<bool> {
+    /// Reads back what is thought to be on the branch; published is what was read. `replaced` is the head that the commit
+    /// replaced, if that is known.
+    async fn land(&self, commit: CommitId, replaced: Option<CommitId>) -> Result<bool> {
         let id = commit.to_string();
         if !self.app.record_landing(&self.work.lease, &id).await? {
             return Ok(false);
         }
-        match self.git.read_back(commit).await {
+        match self.git.read_back(commit, replaced).await {
             Ok(Some(files)) => self.app.confirm_publication(self.work, &id, &files).await,
             Ok(None) => self.app.retry_publication(&self.work.lease, "the branch does not show the commit").await,
             Err(failure) => self.give_up(&failure).await,

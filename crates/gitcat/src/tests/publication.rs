@@ -28,7 +28,7 @@ fn an_empty_repository_is_published_to_and_read_back() {
         (MARKER.into(), digest("{\"p\":1}")),
         ("receipts/01/rcp_1.dsse.json".into(), digest("one")),
     ]);
-    let answer = site.run(Operation::ReadBack { commit });
+    let answer = site.run(Operation::ReadBack { commit, expected_head: None });
     assert_eq!(answer, GitAnswer::ReadBack { on_branch: true, head: Some(commit), files: expected });
     site.git(&["-C", "remote.git", "fsck", "--strict", "--full"]);
 }
@@ -37,13 +37,13 @@ fn an_empty_repository_is_published_to_and_read_back() {
 fn a_read_back_into_an_empty_scratch_repository_comes_from_the_remote() {
     let site = Site::new();
     let commit = site.publish(draft(None, &[]));
-    let mut request = site.request(Operation::ReadBack { commit });
+    let mut request = site.request(Operation::ReadBack { commit, expected_head: None });
     request.scratch = site.folder.path().join("fresh.git");
     let GitAnswer::ReadBack { on_branch: true, files, .. } = run(request, None) else { panic!() };
     assert_eq!(files.len(), 3);
     // A commit that is only in the scratch repository is not on the branch.
     let unpushed = site.commit(draft(Some(commit), &[("revisions/1.dsse.json", "x")]));
-    let answer = site.run(Operation::ReadBack { commit: unpushed });
+    let answer = site.run(Operation::ReadBack { commit: unpushed, expected_head: None });
     assert_eq!(answer, GitAnswer::ReadBack { on_branch: false, head: Some(commit), files: BTreeMap::new() });
 }
 
@@ -86,7 +86,7 @@ fn a_foreign_commit_between_the_look_of_a_push_and_its_write_is_stale() {
     let site = Site::new();
     let first = site.publish(draft(None, &[]));
     let commit = site.commit(draft(Some(first), &[("revisions/1.dsse.json", "x")]));
-    let remote = Remote::open(&site.request(Operation::ReadBack { commit })).unwrap();
+    let remote = Remote::open(&site.request(Operation::ReadBack { commit, expected_head: None })).unwrap();
     let foreign = site.foreign_commit("README.md");
     let push = |expected: Option<CommitId>| {
         push_to_path(&remote, &site.remote(), commit.oid(), expected.map(CommitId::oid)).unwrap()
@@ -274,7 +274,9 @@ fn a_link_in_the_place_of_a_catalog_file_is_not_read_back() {
     site.git(&["-C", "work", "commit", "--quiet", "-am", "Link"]);
     site.git(&["-C", "work", "push", "--quiet", "origin", "HEAD"]);
     let commit = site.head();
-    let GitAnswer::Failed { kind, why } = site.run(Operation::ReadBack { commit }) else { panic!() };
+    let GitAnswer::Failed { kind, why } = site.run(Operation::ReadBack { commit, expected_head: None }) else {
+        panic!()
+    };
     assert_eq!((kind, why.starts_with("catalog.json")), (FailureKind::Invalid, true));
 }
 
@@ -336,7 +338,9 @@ fn a_broken_scratch_repository_asks_to_be_deleted() {
     let scratch = site.folder.path().join("scratch.git");
     fs::create_dir(&scratch).unwrap();
     fs::write(scratch.join("HEAD"), "nonsense").unwrap();
-    let GitAnswer::Failed { kind, .. } = site.run(Operation::Look { marker: marker(), known_commits: vec![] }) else {
+    let GitAnswer::Failed { kind, .. } =
+        site.run(Operation::Look { marker: marker(), known_commits: vec![], expected_head: None })
+    else {
         panic!()
     };
     assert_eq!(kind, FailureKind::Scratch);

@@ -15,7 +15,9 @@ fn a_publication_through_a_server_is_pushed_once() {
     let head = site.foreign_commit("README.md");
     assert_eq!(site.look(&[first]).1.unwrap().commit, first);
     let second = site.publish(draft(Some(head), &[("revisions/1.dsse.json", "x")]));
-    let GitAnswer::ReadBack { on_branch: true, files, .. } = site.run(Operation::ReadBack { commit: second }) else {
+    let GitAnswer::ReadBack { on_branch: true, files, .. } =
+        site.run(Operation::ReadBack { commit: second, expected_head: None })
+    else {
         panic!()
     };
     assert_eq!(files.len(), 4);
@@ -64,7 +66,7 @@ fn a_foreign_commit_between_the_look_of_a_push_and_its_write_is_stale() {
     let _daemon = Daemon::start(&mut site);
     let first = site.publish(draft(None, &[]));
     let commit = site.commit(draft(Some(first), &[("revisions/1.dsse.json", "x")]));
-    let remote = Remote::open(&site.request(Operation::ReadBack { commit })).unwrap();
+    let remote = Remote::open(&site.request(Operation::ReadBack { commit, expected_head: None })).unwrap();
     let push = |expected: CommitId| push_to_server(&remote, &site.url, commit.oid(), Some(expected.oid())).unwrap();
     let foreign = site.foreign_commit("README.md");
     assert_eq!(push(first), PushOutcome::Stale { head: Some(foreign) });

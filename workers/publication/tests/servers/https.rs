@@ -39,7 +39,7 @@ async fn a_credential_that_is_refused_is_not_given_twice() {
     let push = Operation::Push { commit, expected_head: None };
     let access = site.access.clone();
     site.access.credential = password("wrong-70d1f3");
-    for operation in [look(&[]), push.clone(), Operation::ReadBack { commit }] {
+    for operation in [look(&[]), push.clone(), Operation::ReadBack { commit, expected_head: None }] {
         let why = refusal(site.ask(operation));
         assert!(why.contains("the server refuses the credential") && !why.contains("70d1f3"), "{why}");
     }
@@ -103,7 +103,7 @@ async fn statuses_mean_what_may_help() {
     }
     assert_eq!(push(), GitAnswer::Push { outcome: PushOutcome::Pushed });
     server.answer("fetch", "503", true);
-    let fresh = || site.ask_in("fresh.git", Operation::ReadBack { commit });
+    let fresh = || site.ask_in("fresh.git", Operation::ReadBack { commit, expected_head: None });
     assert!(passing(fresh()).contains("503"));
     server.answer("fetch", "503", false);
     assert!(matches!(fresh(), GitAnswer::ReadBack { on_branch: true, .. }));

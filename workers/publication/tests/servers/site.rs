@@ -112,7 +112,7 @@ impl Site {
     pub(crate) fn read_back(&self, commit: CommitId) -> Option<usize> {
         let fresh = TempDir::new_in(self.folder.path()).unwrap();
         let scratch = fresh.path().file_name().unwrap().to_str().unwrap();
-        match self.ask_in(scratch, Operation::ReadBack { commit }) {
+        match self.ask_in(scratch, Operation::ReadBack { commit, expected_head: None }) {
             GitAnswer::ReadBack { on_branch, files, .. } => on_branch.then_some(files.len()),
             other => panic!("{other:?}"),
         }
@@ -150,7 +150,7 @@ impl Site {
 /// A look for the publication of [`MARKER`].
 pub(crate) fn look(known: &[CommitId]) -> Operation {
     let marker = MARKER.trim_start_matches("publications/").trim_end_matches(".json").parse().unwrap();
-    Operation::Look { marker, known_commits: known.into() }
+    Operation::Look { marker, known_commits: known.into(), expected_head: None }
 }
 
 pub(crate) fn draft(expected_head: Option<CommitId>, files: &[(&str, &str)]) -> Draft {
