@@ -131,7 +131,7 @@ async fn after_a_rotation_the_earlier_master_key_is_needed_no_more(engine: Engin
     ground.write_keys(&keys);
     let (id, said) = ground.rotate();
     assert_eq!(ground.keys(), keys);
-    assert!(said.contains("1 secrets of environments and those of 1 webhooks are sealed anew"), "{said}");
+    assert!(said.contains("1 secrets of environments and those of 1 webhooks and 0 Git remotes are sealed anew"), "{said}");
     assert_eq!(ground.send(&first, &[&first], "msg_running").0, 201, "the running server reads the new key by itself");
 
     ground.server.stop();
@@ -145,6 +145,6 @@ async fn after_a_rotation_the_earlier_master_key_is_needed_no_more(engine: Engin
     let (next, said) = ground.rotate();
     assert_ne!(next, id);
     assert_eq!(ground.keys().lines().count(), 2);
-    assert!(said.contains("1 secrets of environments and those of 1 webhooks are sealed anew"), "{said}");
+    assert!(said.contains("1 secrets of environments and those of 1 webhooks and 0 Git remotes are sealed anew"), "{said}");
     assert_eq!(ground.send(&first, &[&second], "msg_next").0, 201);
 }

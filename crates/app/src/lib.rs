@@ -62,6 +62,7 @@ pub use log::LogPorts;
 pub use operations::{Entry, Reply, ReplyKind, operations};
 pub use publications::{PublicationLease, PublicationWork, Unpublished};
 pub use readiness::Readiness;
+pub use remotes::check_remote;
 pub use reseal::Resealed;
 pub use sessions::NewSession;
 pub use sign_in::{IdentityPolicy, NewFlow, NewLink, OpenFlow, ProvenIdentity, csrf_token, csrf_token_matches};

@@ -8,6 +8,7 @@ mod confirm;
 mod end;
 mod head;
 mod log;
+mod place;
 mod publish;
 mod steps;
 mod sweep;

@@ -5,7 +5,10 @@
 use pinhole_core::{Result, Sealer};
 use serde_json::json;
 
-use crate::{App, automations::reseal_some_webhooks, environments::reseal_some_secrets, unit::Unit};
+use crate::{
+    App, automations::reseal_some_webhooks, environments::reseal_some_secrets, remotes::reseal_some as reseal_some_remotes,
+    unit::Unit,
+};
 
 /// How many rows one transaction seals anew at most.
 const ROWS: u32 = 100;
@@ -17,6 +20,8 @@ pub struct Resealed {
     pub environment_secrets: u32,
     /// Webhooks, each with every secret that it takes.
     pub webhooks: u32,
+    /// Git remotes with a credential.
+    pub remotes: u32,
 }
 
 impl App {
@@ -36,6 +41,7 @@ impl App {
             }
             total.environment_secrets += some.environment_secrets;
             total.webhooks += some.webhooks;
+            total.remotes += some.remotes;
         }
     }
 
@@ -47,18 +53,20 @@ impl App {
         let prefix = self.sealer()?.prefix()?;
         let mut tx = self.store().begin_read().await?;
         Ok(!tx.secrets_sealed_otherwise(&prefix, 1).await?.is_empty()
-            || !tx.webhooks_sealed_otherwise(&prefix, 1).await?.is_empty())
+            || !tx.webhooks_sealed_otherwise(&prefix, 1).await?.is_empty()
+            || !tx.remotes_sealed_otherwise(&prefix, 1).await?.is_empty())
     }
 }
 
 async fn reseal_some(unit: &mut Unit) -> Result<Resealed> {
     let environment_secrets = reseal_some_secrets(unit, ROWS).await?;
     let webhooks = reseal_some_webhooks(unit, ROWS - environment_secrets).await?;
-    let some = Resealed { environment_secrets, webhooks };
+    let remotes = reseal_some_remotes(unit, ROWS - environment_secrets - webhooks).await?;
+    let some = Resealed { environment_secrets, webhooks, remotes };
     if some == Resealed::default() {
         unit.unaudited();
     } else {
-        unit.audit(None, None, json!({ "secrets": environment_secrets, "webhooks": webhooks })).await?;
+        unit.audit(None, None, json!({ "secrets": environment_secrets, "webhooks": webhooks, "remotes": remotes })).await?;
     }
     Ok(some)
 }

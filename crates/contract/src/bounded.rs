@@ -1,7 +1,7 @@
 //! Bounds of texts and lists that have no type of their own: the parser enforces what the schema says, with lengths in
 //! characters as JSON Schema counts them.
 
-use pinhole_core::Scope;
+use pinhole_core::{RemoteAccess, Scope};
 use serde::{Deserialize, Deserializer, de::Error};
 
 /// A text of `MIN` to `MAX` characters.
@@ -30,9 +30,9 @@ where
     list::<0, MANY, String, _>(deserializer)?.into_iter().map(checked::<1, MAX, _>).collect()
 }
 
-/// 1 to 50 names of branches, each of at most 200 characters.
+/// At most 50 names of branches, each of at most 200 characters.
 pub(crate) fn branches<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    list::<1, 50, String, _>(deserializer)?.into_iter().map(checked::<1, 200, _>).collect()
+    list::<0, 50, String, _>(deserializer)?.into_iter().map(checked::<1, 200, _>).collect()
 }
 
 /// 1 to 10 origins, each of at most 255 characters.
@@ -81,6 +81,15 @@ pub(crate) fn optional_commit<'de, D: Deserializer<'de>>(deserializer: D) -> Res
         return Ok(commit);
     }
     Err(D::Error::custom("expected 40 lower-case hexadecimal digits, or null"))
+}
+
+/// An SSH host key as `ssh-keygen -l` shows it, or null.
+pub(crate) fn optional_host_key<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let key = Option::<String>::deserialize(deserializer)?;
+    if key.as_deref().is_none_or(RemoteAccess::is_host_key) {
+        return Ok(key);
+    }
+    Err(D::Error::custom("expected SHA256: and 43 characters of base64, as ssh-keygen -l shows it"))
 }
 
 fn checked<const MIN: usize, const MAX: usize, E: Error>(text: String) -> Result<String, E> {

@@ -86,7 +86,9 @@ pub use publications::{
     PublicationView, PublishBaselineCatalog,
 };
 pub use readiness::{GetReadiness, ProbeView, ReadinessView};
-pub use remotes::{ListRemotes, PutRemote, RemoteList, RemoteView};
+pub use remotes::{
+    ListRemotes, PutRemote, RemoteCredentialChange, RemoteCredentialKind, RemoteCredentialView, RemoteList, RemoteView,
+};
 pub use runs::{
     ArtifactView, AttemptView, CancelScenarioRun, CellView, CheckpointView, ComparisonView, ContentRef,
     GetCaptureReceipt, GetScenarioArtifact, GetScenarioRun, GetScenarioRunResult, ListScenarioRuns, ReceiptView,

@@ -18,6 +18,19 @@ pub struct RemoteAccess {
     pub certificate_authorities: Option<String>,
 }
 
+impl RemoteAccess {
+    /// Whether `text` is the written form of an SSH host key: `SHA256:` and 32 bytes in base64 without padding, of which
+    /// the last character holds four bits.
+    #[must_use]
+    pub fn is_host_key(text: &str) -> bool {
+        let Some((last, rest)) = text.strip_prefix("SHA256:").and_then(|digest| digest.as_bytes().split_last()) else {
+            return false;
+        };
+        let is_digit = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/');
+        rest.len() == 42 && rest.iter().all(is_digit) && b"AEIMQUYcgkosw048".contains(last)
+    }
+}
+
 /// Who we are to a Git server.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]

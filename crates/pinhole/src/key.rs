@@ -17,7 +17,7 @@ pub(crate) enum Key {
     RotateMaster(RotateMaster),
 }
 
-/// Make a new master key and seal every secret under it: those of environments and of webhooks.
+/// Make a new master key and seal every secret under it: those of environments, webhooks and Git remotes.
 ///
 /// A server that runs meanwhile needs no restart. The earlier keys stay behind the new one in the file; nothing in the
 /// database needs them once this has ended, but a backup from before does.
@@ -42,11 +42,11 @@ impl RotateMaster {
         if !installation.app.has_secrets_to_reseal().await? {
             installation.master_keys.rotate()?;
         }
-        let Resealed { environment_secrets, webhooks } = installation.app.reseal_secrets().await?;
+        let Resealed { environment_secrets, webhooks, remotes } = installation.app.reseal_secrets().await?;
         say!("{}", installation.master_keys.present_id()?);
         eprintln!(
-            "{environment_secrets} secrets of environments and those of {webhooks} webhooks are sealed anew under this \
-             master key, which opens everything in the database: earlier keys, the later lines of the file, are needed \
+            "{environment_secrets} secrets of environments and those of {webhooks} webhooks and {remotes} Git remotes are \
+             sealed anew under this master key, which opens everything in the database: earlier keys, the later lines of the file, are needed \
              for backups from before alone"
         );
         Ok(Exit::Success)

@@ -9,9 +9,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pinhole_core::{Error, Name, Result, Slug};
+use pinhole_core::{Error, Name, Result};
 use serde::{Deserialize, Serialize};
 use url::Url;
+
+use crate::RemoteConfig;
 
 /// Greatest size of the configuration file in bytes.
 const MAX_BYTES: u64 = 1 << 20;
@@ -95,18 +97,6 @@ pub struct OidcConfig {
 
 fn profile() -> Vec<String> {
     vec!["profile".into()]
-}
-
-/// A Git remote.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RemoteConfig {
-    /// Its name.
-    pub slug: Slug,
-    /// Where it is.
-    pub url: String,
-    /// Branches that may be published to; a trailing `*` matches any rest.
-    pub branches: Vec<String>,
 }
 
 impl Default for Config {
@@ -242,11 +232,7 @@ impl Config {
                 mistakes.push("oidc.groups: needs group_claim".into());
             }
         }
-        for remote in &self.remotes {
-            if remote.branches.is_empty() {
-                mistakes.push(format!("remotes: {} names no branch that may be published to", remote.slug));
-            }
-        }
+        mistakes.extend(self.remotes.iter().filter_map(|remote| remote.check().err()));
         if let Some(url) = &self.database_url
             && !["sqlite:", "postgres:", "postgresql:"].iter().any(|scheme| url.starts_with(scheme))
         {

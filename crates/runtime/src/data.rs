@@ -198,7 +198,8 @@ impl Installation {
             app.store().check_schema().await?;
         }
         for remote in &config.remotes {
-            app.put_remote(&remote.slug, &remote.url, &remote.branches).await?;
+            let access = remote.access()?;
+            app.put_configured_remote(&remote.slug, &remote.url, &remote.branches, &access).await?;
         }
         Ok(Self { app, data, public_keys, worker, master_keys })
     }

@@ -7,6 +7,7 @@ mod background;
 mod child;
 mod config;
 mod data;
+mod remotes;
 mod shutdown;
 mod telemetry;
 mod witness;
@@ -14,8 +15,9 @@ mod worker;
 
 pub use background::{registrar, scheduler, sequencer, storage_prober, sweeper};
 pub use child::{Children, WorkerProgram};
-pub use config::{BrowserSettings, CaptureSettings, Config, LimitSettings, OidcConfig, RemoteConfig};
+pub use config::{BrowserSettings, CaptureSettings, Config, LimitSettings, OidcConfig};
 pub use data::{DataDir, Installation, write_private};
+pub use remotes::RemoteConfig;
 pub use shutdown::stop_on_signal;
 pub use telemetry::{LogFormat, init as init_telemetry};
 pub use witness::CheckpointFile;

@@ -61,7 +61,7 @@ pub use probes::Probe;
 pub use projects::Project;
 pub use publications::{Publication, PublicationAttempt};
 pub use receipts::{CheckpointResult, Receipt, RunResult};
-pub use remotes::Remote;
+pub use remotes::{CredentialFacts, Remote, SealedCredential};
 pub use reviews::Review;
 pub use runs::Run;
 pub use scenarios::{Scenario, ScenarioRevision};

@@ -61,6 +61,8 @@ pub struct PublicationAttempt {
     pub attempt: u32,
     /// Where the caller had seen the branch, as the contract writes it.
     pub expected_head: Json,
+    /// Where the remote was when it was asked for; `None` for attempts of earlier versions.
+    pub remote_url: Option<String>,
     /// The commit that ours stands on.
     pub base_commit: Option<String>,
     /// Our commit; stored before it is pushed.
@@ -102,6 +104,7 @@ fn read_attempt(row: &Row) -> Result<PublicationAttempt> {
         publication_id: row.parse("publication_id")?,
         attempt: row.int("attempt")?,
         expected_head: row.json("expected_head")?,
+        remote_url: row.text_or_null("remote_url")?,
         base_commit: row.text_or_null("base_commit")?,
         commit_id: row.text_or_null("commit_id")?,
         outcome: row.text_or_null("outcome")?,
@@ -294,13 +297,14 @@ impl Tx {
     /// Adds an attempt.
     pub async fn insert_publication_attempt(&mut self, attempt: &PublicationAttempt) -> Result<()> {
         self.execute(
-            "INSERT INTO publication_attempts (publication_id, attempt, expected_head, started_at) \
-             VALUES ($1, $2, $3, $4)",
+            "INSERT INTO publication_attempts (publication_id, attempt, expected_head, started_at, remote_url) \
+             VALUES ($1, $2, $3, $4, $5)",
             &[
                 text(attempt.publication_id),
                 int(attempt.attempt),
                 json(&attempt.expected_head)?,
                 time(attempt.started_at),
+                text_or_null(attempt.remote_url.as_ref()),
             ],
         )
         .await?;

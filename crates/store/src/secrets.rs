@@ -111,9 +111,10 @@ impl Tx {
         Ok(())
     }
 
-    /// Whether any secret is stored, of an environment or of a webhook, which only the key that sealed it opens.
+    /// Whether any secret is stored, of an environment, a webhook or a remote, which only the key that sealed it opens.
     pub async fn has_sealed_secrets(&mut self) -> Result<bool> {
         let sql = "SELECT 1 AS one FROM environment_secrets WHERE sealed IS NOT NULL \
+                   UNION ALL SELECT 1 AS one FROM remotes WHERE credential IS NOT NULL \
                    UNION ALL SELECT 1 AS one FROM automations WHERE secrets IS NOT NULL AND deleted_at IS NULL LIMIT 1";
         Ok(self.fetch_optional(sql, &[], |_| Ok(())).await?.is_some())
     }

@@ -10,6 +10,7 @@
 mod content_type;
 mod database;
 mod fakes;
+mod keys;
 mod postgres;
 mod site;
 mod wait;
@@ -18,5 +19,6 @@ pub mod worker;
 pub use content_type::content_type;
 pub use database::{Database, Engine};
 pub use fakes::{FakeClock, FakeWitness, SeededIds};
+pub use keys::{SshKey, certificate};
 pub use site::{Behaviour, Site};
 pub use wait::{free_port, wait_for, wait_until};

@@ -17,9 +17,10 @@ use super::{
     head::{Head, present_attempt, resolve},
     is_over,
     log::all_files,
+    place::barred,
     steps::{Unpublished, spent},
 };
-use crate::{App, baselines::catalog_input, unit::Unit};
+use crate::{App, baselines::catalog_input, remotes::open_access, unit::Unit};
 
 /// How many commits of earlier attempts are looked for at most.
 const MAX_KNOWN_COMMITS: usize = 100;
@@ -114,6 +115,11 @@ impl App {
                 let why = format!("{reason}: {}", error.message());
                 self.end_publication(lease, Unpublished::Conflict, &why).await.map(drop)
             }
+            // The key may be restored, or the credential given anew, before the tries are spent.
+            Some("credential_sealed") => {
+                tracing::error!(?error, publication = %lease.publication, "a remote's credential does not open");
+                self.retry_publication(lease, error.message()).await.map(drop)
+            }
             Some("not_logged") => self.retry_publication(lease, error.message()).await.map(drop),
             _ => {
                 let why = "the catalog could not be rendered: the server's log says why";
@@ -162,6 +168,10 @@ impl App {
                     return Ok(None);
                 }
                 let attempt = present_attempt(unit, &publication).await?;
+                if let Some(why) = barred(unit, &publication, &attempt).await? {
+                    end(unit, &publication, End::unpublished(PublicationState::Conflict, why)).await?;
+                    return Ok(None);
+                }
                 match resolve(unit, &publication, &attempt).await? {
                     Head::At(head) => take(unit, publication, attempt, head).await,
                     Head::Never(why) => {
@@ -184,6 +194,7 @@ impl App {
             })
             .await?;
         let Loaded { project, remote, attempts, input } = loaded;
+        let remote_access = open_access(self, &remote)?;
         let digest = input.revision.digest()?;
         let rendered = tokio::task::spawn_blocking(move || render(&input)).await;
         let files = rendered.map_err(Error::internal)??.files;
@@ -193,7 +204,7 @@ impl App {
         Ok(PublicationWork {
             lease: taken.lease,
             remote_url: remote.url,
-            remote_access: RemoteAccess::default(),
+            remote_access,
             remote: remote.slug,
             branch,
             expected_head: taken.expected_head.clone(),

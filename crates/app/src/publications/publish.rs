@@ -76,6 +76,7 @@ async fn admit(
         publication_id: publication.id,
         attempt: publication.attempt,
         expected_head: serde_json::to_value(&command.expected_head).map_err(Error::internal)?,
+        remote_url: Some(remote.url.clone()),
         base_commit: None,
         commit_id: None,
         outcome: None,
@@ -167,7 +168,7 @@ async fn again(
 /// Refuses a branch that is not allowed: none of the remote's patterns is its name, or its beginning before a final `*`.
 ///
 /// # Errors
-/// `conflict` with reason `branch_not_allowed`.
+/// `conflict` with reason `remote_closed` when no branch is allowed, else `branch_not_allowed`.
 pub(crate) fn check_branch(remote: &Remote, branch: &LineName) -> Result<()> {
     let allows = |pattern: &String| match pattern.strip_suffix('*') {
         Some(beginning) => branch.as_str().starts_with(beginning),
@@ -175,6 +176,10 @@ pub(crate) fn check_branch(remote: &Remote, branch: &LineName) -> Result<()> {
     };
     if remote.branches.iter().any(allows) {
         return Ok(());
+    }
+    if remote.branches.is_empty() {
+        let message = format!("the remote {} is closed: an administrator opens it by naming branches", remote.slug);
+        return Err(Error::conflict("remote_closed", message));
     }
     let message = format!("the remote {} does not allow the branch {branch}: an administrator lists them", remote.slug);
     Err(Error::conflict("branch_not_allowed", message))

@@ -10,6 +10,7 @@ use super::{
     end::{End, end},
     head::present_attempt,
     is_over,
+    place::barred,
 };
 use crate::{App, capture::back_off, unit::Unit};
 
@@ -44,7 +45,8 @@ impl App {
         .await
     }
 
-    /// Stores the commit that is about to be pushed. False when the lease is lost; then it must not be pushed.
+    /// Stores the commit that is about to be pushed. False when the lease is lost, or the remote was closed or moved
+    /// meanwhile; then it must not be pushed.
     ///
     /// # Errors
     /// Those of the database.
@@ -53,6 +55,9 @@ impl App {
             Box::pin(async move {
                 let Some(before) = held(unit, &work.lease).await? else { return Ok(false) };
                 let mut attempt = present_attempt(unit, &before).await?;
+                if let Some(why) = barred(unit, &before, &attempt).await? {
+                    return end(unit, &before, End::unpublished(PublicationState::Conflict, why)).await.map(|_| false);
+                }
                 attempt.base_commit.clone_from(&work.expected_head);
                 attempt.commit_id = Some(commit.to_owned());
                 unit.save_publication_attempt(&attempt).await?;

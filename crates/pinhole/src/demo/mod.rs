@@ -78,11 +78,7 @@ impl Demo {
         if let Some(url) = &self.database_url {
             config.database_url = Some(url.clone());
         }
-        config.remotes = vec![RemoteConfig {
-            slug: "local".parse()?,
-            url: repository.display().to_string(),
-            branches: vec!["main".into()],
-        }];
+        config.remotes = vec![RemoteConfig::local("local".parse()?, &repository, vec!["main".into()])];
         let listener = serve::listen(&config).await?;
         let address = listener.local_addr().map_err(Error::internal)?;
         let site = DemoSite::start().await?;

@@ -1,11 +1,11 @@
 //! Projects, environments, scenarios and Git remotes.
 
 use pinhole_core::Blake3Digest;
-use pinhole_store::Remote;
+use pinhole_store::{CredentialFacts, Remote, SealedCredential};
 use pinhole_testkit::Engine;
 
 use crate::{
-    rows::{first_revisions, sha256, slug},
+    rows::{AWKWARD, first_revisions, sha256, slug},
     support::{Fixture, assert_exists, assert_same, at, id, on_both_engines},
 };
 
@@ -127,6 +127,14 @@ async fn remotes(engine: Engine) {
         slug: slug("origin"),
         url: "file:///srv/it's.git".into(),
         branches: vec!["main".into(), "release/*".into()],
+        host_key: Some("SHA256:A".into()),
+        certificate_authorities: Some(AWKWARD.into()),
+        credential: Some(SealedCredential {
+            facts: CredentialFacts::Password { user: AWKWARD.into() },
+            sealed: "v1.key.x".into(),
+            version: 1,
+            set_at: at(3),
+        }),
         version: 1,
         is_configured: true,
         created_at: at(0),
@@ -139,10 +147,21 @@ async fn remotes(engine: Engine) {
     assert!(tx.remote_by_slug(&slug("mirror")).await.unwrap().is_none());
 
     // A second time the id and the instant stay; publications name the id.
-    let changed =
-        Remote { id: id!(fixture, RemoteId), url: "file:///b.git".into(), branches: vec![], ..remote.clone() };
+    let facts = CredentialFacts::SshKey { public_key: None };
+    let changed = Remote {
+        id: id!(fixture, RemoteId),
+        url: "file:///b.git".into(),
+        branches: vec![],
+        host_key: None,
+        certificate_authorities: None,
+        credential: remote.credential.clone().map(|stored| SealedCredential { facts, version: 2, ..stored }),
+        version: 2,
+        ..remote.clone()
+    };
     tx.put_remote(&Remote { created_at: at(9), ..changed.clone() }).await.unwrap();
     let expected = Remote { id: remote.id, ..changed.clone() };
     assert_same(tx.remote_by_slug(&remote.slug).await.unwrap(), Some(expected));
     assert!(tx.remote(changed.id).await.unwrap().is_none());
+    tx.put_remote(&Remote { credential: None, ..changed }).await.unwrap();
+    assert!(tx.remote(remote.id).await.unwrap().unwrap().credential.is_none());
 }

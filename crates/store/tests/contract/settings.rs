@@ -1,7 +1,7 @@
 //! Secrets, baseline policies, host patterns, probes, and the lists of projects, environments and remotes.
 
 use pinhole_core::{Gate, HostPattern, ProbeKind, Role, SecretName, Subject, TwoPersons};
-use pinhole_store::{BaselinePolicy, EnvironmentSecret, Grant, Group, Probe, Remote};
+use pinhole_store::{BaselinePolicy, CredentialFacts, EnvironmentSecret, Grant, Group, Probe, Remote, SealedCredential};
 use pinhole_testkit::Engine;
 
 use crate::{
@@ -18,6 +18,7 @@ on_both_engines! {
     projects_are_listed_by_grant
     environments_are_listed_in_pages
     remotes_are_listed_in_pages
+    credentials_that_are_sealed_otherwise_are_found_and_sealed_anew
 }
 
 fn secret(name: &str) -> SecretName {
@@ -176,6 +177,9 @@ async fn remotes_are_listed_in_pages(engine: Engine) {
         slug: slug(name),
         url: "https://git.example/a.git".into(),
         branches: vec!["main".into()],
+        host_key: None,
+        certificate_authorities: None,
+        credential: None,
         version: 7,
         is_configured: false,
         created_at: at(0),
@@ -187,4 +191,40 @@ async fn remotes_are_listed_in_pages(engine: Engine) {
     assert_same(tx.list_remotes(None, 10).await.unwrap(), vec![first.clone(), second.clone()]);
     assert_same(tx.list_remotes(None, 1).await.unwrap(), vec![first.clone()]);
     assert_same(tx.list_remotes(Some(first.id), 10).await.unwrap(), vec![second]);
+}
+
+async fn credentials_that_are_sealed_otherwise_are_found_and_sealed_anew(engine: Engine) {
+    let fixture = Fixture::new(engine).await;
+    let mut tx = fixture.write().await;
+    for (name, sealed) in [("a", Some("v1.old.x")), ("b", Some("v1.new.x")), ("c", None), ("d", Some("v1.older.x"))] {
+        let credential = |sealed: &str| SealedCredential {
+            facts: CredentialFacts::SshKey { public_key: Some("ssh-ed25519 AAAA".into()) },
+            sealed: sealed.into(),
+            version: 3,
+            set_at: at(4),
+        };
+        assert_eq!(tx.has_sealed_secrets().await.unwrap(), name != "a");
+        let remote = Remote {
+            id: id!(fixture, RemoteId),
+            slug: slug(name),
+            url: "ssh://git.example/a.git".into(),
+            branches: vec!["main".into()],
+            host_key: Some("SHA256:A".into()),
+            certificate_authorities: None,
+            credential: sealed.map(credential),
+            version: 7,
+            is_configured: false,
+            created_at: at(0),
+        };
+        tx.put_remote(&remote).await.unwrap();
+    }
+    let names = |found: Vec<Remote>| found.iter().map(|row| row.slug.to_string()).collect::<Vec<_>>();
+    assert_eq!(names(tx.remotes_sealed_otherwise("v1.new.", 10).await.unwrap()), ["a", "d"]);
+    assert_eq!(names(tx.remotes_sealed_otherwise("v1.new.", 1).await.unwrap()), ["a"]);
+    let before = tx.remote_by_slug(&slug("a")).await.unwrap().unwrap();
+    tx.reseal_remote(before.id, "v1.new.y").await.unwrap();
+    assert_eq!(names(tx.remotes_sealed_otherwise("v1.new.", 10).await.unwrap()), ["d"]);
+    let anew = before.credential.clone().map(|stored| SealedCredential { sealed: "v1.new.y".into(), ..stored });
+    let after = tx.remote_by_slug(&slug("a")).await.unwrap();
+    assert_same(after, Some(Remote { credential: anew, ..before }));
 }

@@ -1,0 +1,101 @@
+//! Git remotes of the configuration. What is secret of them stands in files of their own, for their owner alone.
+
+use std::{
+    fs::File,
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+use pinhole_core::{Error, RemoteAccess, RemoteCredential, Result, Slug};
+use pinhole_keyfile as keyfile;
+use serde::Deserialize;
+
+/// Greatest size of a file of certificates in bytes.
+const MAX_CERTIFICATES: u64 = 1 << 16;
+
+/// A Git remote.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RemoteConfig {
+    /// Its name.
+    pub slug: Slug,
+    /// Where it is: an absolute path, or a `file:`, `https:` or `ssh:` URL.
+    pub url: String,
+    /// Branches that may be published to; a trailing `*` matches any rest.
+    pub branches: Vec<String>,
+    /// Whom an `https:` server knows us as; goes with `password_file`.
+    pub user: Option<String>,
+    /// A file with the password or access token, for its owner alone.
+    pub password_file: Option<PathBuf>,
+    /// A file with the private key for an `ssh:` server, for its owner alone.
+    pub private_key_file: Option<PathBuf>,
+    /// The host key of an `ssh:` server, as `ssh-keygen -l` shows it.
+    pub host_key: Option<String>,
+    /// A file of certificates in PEM by which an `https:` server is known, in place of those of the system.
+    pub certificate_authorities_file: Option<PathBuf>,
+}
+
+impl RemoteConfig {
+    /// One that needs nothing else: a repository on this machine.
+    #[must_use]
+    pub fn local(slug: Slug, path: &Path, branches: Vec<String>) -> Self {
+        Self {
+            slug,
+            url: path.display().to_string(),
+            branches,
+            user: None,
+            password_file: None,
+            private_key_file: None,
+            host_key: None,
+            certificate_authorities_file: None,
+        }
+    }
+
+    /// How it is reached, with what its files hold.
+    ///
+    /// # Errors
+    /// `invalid_arguments` when a file is missing, others may use it, or it is too large; nothing of it is quoted.
+    pub fn access(&self) -> Result<RemoteAccess> {
+        let credential = match (&self.user, &self.password_file, &self.private_key_file) {
+            (None, None, None) => None,
+            (Some(user), Some(file), None) => {
+                Some(RemoteCredential::Password { user: user.clone(), password: secret(file)? })
+            }
+            (None, None, Some(file)) => Some(RemoteCredential::SshKey { private_key: secret(file)? }),
+            _ => {
+                let reason = "expected user and password_file, or private_key_file, or none of them";
+                return Err(Error::invalid("credential", reason));
+            }
+        };
+        let certificate_authorities = self.certificate_authorities_file.as_deref().map(certificates).transpose()?;
+        Ok(RemoteAccess { credential, host_key: self.host_key.clone(), certificate_authorities })
+    }
+
+    /// What is wrong with it, by its name.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let checked = self.access().and_then(|access| pinhole_app::check_remote(&self.url, &self.branches, &access));
+        checked.map_err(|error| format!("remotes: {}: {}", self.slug, error.message()))?;
+        if self.branches.is_empty() {
+            return Err(format!("remotes: {} names no branch that may be published to", self.slug));
+        }
+        Ok(())
+    }
+}
+
+/// The file's text without the end of its last line, which is no part of a password.
+fn secret(path: &Path) -> Result<String> {
+    let text = keyfile::read(path)?.ok_or_else(|| keyfile::refused(path, "is missing"))?;
+    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+fn certificates(path: &Path) -> Result<String> {
+    let wrong = |reason: String| Error::invalid("certificate_authorities_file", reason);
+    let mut text = String::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_CERTIFICATES + 1).read_to_string(&mut text))
+        .map_err(|error| wrong(format!("{} cannot be read: {error}", path.display())))?;
+    if text.len() as u64 > MAX_CERTIFICATES {
+        return Err(wrong(format!("{} is larger than {MAX_CERTIFICATES} bytes", path.display())));
+    }
+    Ok(text)
+}
