@@ -26,8 +26,8 @@ ONLY = {"begin_session": {"name": ["carol"]}}
 OWNERS = ("alice", "bob")
 # What an owner is told of the other's objects: nothing, or what is wrong with the call before anything is loaded.
 BLIND = {401, 404, 405, 406, 413, 415, 422, 429}
-# What is of the installation rather than of a project.
-SHARED = {"principal_id", "group_id", "token_id", "subject", "remote", "branch", "line", "queue", "digest", "scenario", "environment"}
+# What is of the installation rather than of a project, and what nothing is looked up by.
+SHARED = {"principal_id", "group_id", "token_id", "subject", "remote", "branch", "line", "queue", "digest", "intent_digest", "scenario", "environment"}
 
 lock = threading.Lock()
 tally = open(os.environ["PINHOLE_TALLY"], "a", buffering=1)

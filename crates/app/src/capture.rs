@@ -14,7 +14,7 @@ use pinhole_store::{Cell, Run};
 use url::Url;
 
 use crate::{
-    App,
+    App, Settings,
     environments::{allowed_hosts, document_of},
     registrar::baseline_receipt,
     unit::Unit,
@@ -122,7 +122,7 @@ impl App {
                 let attempt = unit.cell(lease.cell).await?.map_or(MAX_ATTEMPTS, |cell| cell.attempt);
                 match again {
                     Some(failure) if attempt < MAX_ATTEMPTS => {
-                        let delay = back_off(attempt);
+                        let delay = unit.app().settings().wait_after(attempt);
                         let not_before = unit.now().plus(delay);
                         let held = unit.renew_cell(lease.cell, lease.token, not_before).await?;
                         if held {
@@ -159,9 +159,11 @@ impl App {
     }
 }
 
-/// Wait before attempt `attempt + 1`.
-pub(crate) fn back_off(attempt: u32) -> Duration {
-    Duration::from_secs(1 << attempt.min(6))
+impl Settings {
+    /// Wait before attempt `attempt + 1`, counted from 1.
+    pub(crate) fn wait_after(&self, attempt: u32) -> Duration {
+        self.back_off * (1 << attempt.saturating_sub(1).min(5))
+    }
 }
 
 async fn hand_over(unit: &mut Unit, lease: &Lease, submission: &Submission) -> Result<bool> {

@@ -104,6 +104,8 @@ pub struct Parts {
 pub struct Settings {
     /// How long a lease on a cell lasts without renewal.
     pub lease: Duration,
+    /// How long to wait before something that failed is tried again; it doubles from one try to the next.
+    pub back_off: Duration,
     /// How long a cell may take.
     pub cell_deadline: Duration,
     /// How long one step may take.
@@ -120,6 +122,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             lease: Duration::from_secs(10),
+            back_off: Duration::from_secs(2),
             cell_deadline: Duration::from_secs(600),
             step_deadline: Duration::from_secs(30),
             min_free_percent: 5.0,

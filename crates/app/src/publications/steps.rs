@@ -12,7 +12,7 @@ use super::{
     is_over,
     place::barred,
 };
-use crate::{App, capture::back_off, unit::Unit};
+use crate::{App, unit::Unit};
 
 /// Greatest number of characters of a reason that is kept.
 const MAX_WHY_CHARS: usize = 1000;
@@ -104,7 +104,7 @@ impl App {
                 if before.tries >= MAX_TRIES {
                     return end(unit, &before, spent(why)).await;
                 }
-                let delay = back_off(before.tries);
+                let delay = unit.app().settings().wait_after(before.tries);
                 let after = Publication {
                     claim_token: None,
                     due_at: unit.now().plus(delay + REQUEUE),

@@ -70,10 +70,10 @@ fn receipt_of(result: &Value) -> ReceiptId {
     result["checkpoints"][0]["receipt_id"].as_str().unwrap().parse().unwrap()
 }
 
-/// A page with a bar that is as wide as `number` says.
+/// A page with as many coloured pixels as `number` says, 8 for each.
 fn picture(number: u32) -> Vec<u8> {
-    let pixel = |x: u32| if x < 8 * number { [42, 91, 215] } else { [255, 255, 255] };
-    let pixels: Vec<u8> = (0..SIZE[1]).flat_map(|_| (0..SIZE[0]).flat_map(pixel)).collect();
+    let pixel = |place: u32| if place < 8 * number { [42, 91, 215] } else { [255, 255, 255] };
+    let pixels: Vec<u8> = (0..SIZE[0] * SIZE[1]).flat_map(pixel).collect();
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, SIZE[0], SIZE[1]);
     encoder.set_color(png::ColorType::Rgb);

@@ -17,9 +17,13 @@ macro_rules! on_both_engines {
 mod baselines;
 mod conflicts;
 mod failures;
+mod kill_loop;
 mod kills;
 mod log;
 mod published;
 mod refusals;
 mod remote;
+#[path = "../support/mod.rs"]
+#[expect(dead_code, reason = "other suites use the rest")]
+mod support;
 mod world;

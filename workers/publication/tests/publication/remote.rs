@@ -21,6 +21,10 @@ impl World {
 
     /// Runs git without anybody's configuration; answers with what it printed.
     pub(crate) fn git(&self, folder: &Path, arguments: &[&str]) -> String {
+        self.try_git(folder, arguments).unwrap_or_else(|error| panic!("git {arguments:?}: {error}"))
+    }
+
+    fn try_git(&self, folder: &Path, arguments: &[&str]) -> Result<String, String> {
         let output = Command::new("git")
             .args(arguments)
             .current_dir(folder)
@@ -33,8 +37,11 @@ impl World {
             .output()
             .unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
-        assert!(output.status.success(), "git {arguments:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
-        text.trim().to_owned()
+        if output.status.success() {
+            Ok(text.trim().to_owned())
+        } else {
+            Err(format!("{text}{}", String::from_utf8_lossy(&output.stderr)))
+        }
     }
 
     /// The branch's head; `None` when there is no branch.
@@ -51,12 +58,18 @@ impl World {
 
     /// What a person does: clones, writes a file, commits and pushes. Answers with the commit.
     pub(crate) fn foreign_commit(&self, path: &str) -> String {
+        self.try_foreign_commit(path).unwrap()
+    }
+
+    /// The same; `None` when the branch moved meanwhile, or there is none yet.
+    pub(crate) fn try_foreign_commit(&self, path: &str) -> Option<String> {
+        self.head()?;
         let work = self.checkout();
         fs::write(work.join(path), "foreign\n").unwrap();
         self.git(&work, &["add", path]);
         self.git(&work, &["commit", "--quiet", "-m", "Write a file"]);
-        self.git(&work, &["push", "--quiet", "origin", "HEAD:refs/heads/catalog"]);
-        self.git(&work, &["rev-parse", "HEAD"])
+        let pushed = self.try_git(&work, &["push", "--quiet", "origin", "HEAD:refs/heads/catalog"]);
+        pushed.is_ok().then(|| self.git(&work, &["rev-parse", "HEAD"]))
     }
 
     /// A fresh clone with the branch checked out.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use pinhole_app::{App, Settings, operations};
-use pinhole_core::{Actor, Error, Name, PrincipalClass, PublicationId, RequestId, Role, Scope, Slug};
+use pinhole_core::{Actor, Error, Name, PrincipalClass, PublicationId, RemoteAccess, RequestId, Role, Scope, Slug};
 use pinhole_core::{Ids as _, RandomIds};
 use pinhole_receipt::TrustedKeys;
 use pinhole_runtime::{Config, Installation};
@@ -27,7 +27,7 @@ pub(crate) struct World {
     pub(crate) keys: TrustedKeys,
     pub(crate) folder: TempDir,
     // After what uses it.
-    _database: Database,
+    database: Database,
 }
 
 impl World {
@@ -36,6 +36,10 @@ impl World {
     }
 
     pub(crate) async fn with_lease(engine: Engine, lease: Duration) -> Self {
+        Self::with(engine, Settings { lease, min_free_percent: 0.0, ..Settings::default() }).await
+    }
+
+    pub(crate) async fn with(engine: Engine, settings: Settings) -> Self {
         let database = tokio::task::spawn_blocking(move || Database::on(engine)).await.unwrap();
         let folder = TempDir::with_prefix("pinhole-publication-").unwrap();
         let config = Config {
@@ -43,18 +47,12 @@ impl World {
             database_url: Some(database.url().to_owned()),
             ..Config::default()
         };
-        let settings = Settings { lease, min_free_percent: 0.0, ..Settings::default() };
         let installation = Installation::open(&config, settings, true).await.unwrap();
+        let settings = worker_settings(&installation);
         let app = installation.app;
         let ada = principal(&app, "ada").await;
-        let settings = PublicationSettings {
-            helper: HELPER.into(),
-            commit_key: installation.data.commit_key(),
-            scratch: installation.data.git(),
-            deadline: Duration::from_secs(30),
-        };
         let keys = TrustedKeys::from_jwks(&installation.public_keys).unwrap();
-        let world = Self { app, ada, settings, keys, folder, _database: database };
+        let world = Self { app, ada, settings, keys, folder, database };
         world.prepare().await;
         world
     }
@@ -73,6 +71,16 @@ impl World {
     pub(crate) async fn put_remote(&self, slug: &str, path: &Path) {
         let branches = ["catalog".to_owned(), "release/*".to_owned()];
         self.app.put_remote(&slug.parse().unwrap(), path.to_str().unwrap(), &branches).await.unwrap();
+    }
+
+    /// Names a server as a remote in the place of a path.
+    pub(crate) async fn put_server(&self, slug: &str, url: &str, access: &RemoteAccess) {
+        let branches = ["catalog".to_owned()];
+        self.app.put_configured_remote(&slug.parse().unwrap(), url, &branches, access).await.unwrap();
+    }
+
+    pub(crate) fn database_url(&self) -> &str {
+        self.database.url()
     }
 
     /// Calls an operation as Ada.
@@ -145,6 +153,16 @@ impl World {
     /// A path in the test's folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+}
+
+/// What a worker of an installation is given.
+pub(crate) fn worker_settings(installation: &Installation) -> PublicationSettings {
+    PublicationSettings {
+        helper: HELPER.into(),
+        commit_key: installation.data.commit_key(),
+        scratch: installation.data.git(),
+        deadline: Duration::from_secs(30),
     }
 }
 

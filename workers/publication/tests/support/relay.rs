@@ -15,6 +15,7 @@ use tokio::{
         TcpListener, TcpStream,
         tcp::{OwnedReadHalf, OwnedWriteHalf},
     },
+    sync::watch,
     task::{JoinHandle, JoinSet},
 };
 
@@ -35,6 +36,7 @@ pub(crate) enum Pace {
 pub(crate) struct Relay {
     pub(crate) address: SocketAddr,
     bytes: Arc<AtomicU64>,
+    is_open: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
 
@@ -45,22 +47,39 @@ impl Relay {
         let address = listener.local_addr().unwrap();
         let bytes = Arc::new(AtomicU64::new(0));
         let counted = bytes.clone();
+        let (is_open, open) = watch::channel(true);
         let task = tokio::spawn(async move {
             let mut pairs = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
-                let counted = counted.clone();
+                let (counted, mut open) = (counted.clone(), open.clone());
                 pairs.spawn(async move {
                     let Ok(server) = TcpStream::connect(server).await else { return };
                     let (from_client, to_client) = client.into_split();
                     let (from_server, to_server) = server.into_split();
-                    tokio::join!(
-                        pass(from_client, to_server, &counted, Pace::Free),
-                        pass(from_server, to_client, &counted, pace)
-                    );
+                    let both = async {
+                        tokio::join!(
+                            pass(from_client, to_server, &counted, Pace::Free),
+                            pass(from_server, to_client, &counted, pace)
+                        )
+                    };
+                    tokio::select! {
+                        _ = both => {}
+                        _ = open.wait_for(|open| !open) => {}
+                    }
                 });
             }
         });
-        Self { address, bytes, task }
+        Self { address, bytes, is_open, task }
+    }
+
+    /// Breaks every connection, and each that is made from now on.
+    pub(crate) fn cut(&self) {
+        self.is_open.send_replace(false);
+    }
+
+    /// Lets connections through again.
+    pub(crate) fn restore(&self) {
+        self.is_open.send_replace(true);
     }
 
     /// How many bytes have passed since the last call, both ways.
