@@ -41,8 +41,12 @@ impl<'a> Handshake<'a> {
 
     /// Why the connection failed.
     pub(crate) fn failure(&self, error: git2::Error) -> Failure {
-        let refused = self.refused.take();
-        refused.unwrap_or_else(|| git2::Error::new(error.code(), error.class(), self.redact(error.message())).into())
+        let message = self.redact(error.message());
+        self.refused.take().unwrap_or_else(|| match error.code() {
+            // In the middle of an operation libgit2 does not ask again.
+            ErrorCode::Auth => Failure::configuration(format!("the server refuses the credential: {message}")),
+            code => git2::Error::new(code, error.class(), message).into(),
+        })
     }
 
     /// `text` without the secrets, should a server have repeated one.

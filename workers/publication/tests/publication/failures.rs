@@ -63,7 +63,7 @@ async fn a_child_that_hangs_is_killed(engine: Engine) {
 }
 
 /// Whether a living process is in the group.
-fn group_exists(group: &str) -> bool {
+pub(crate) fn group_exists(group: &str) -> bool {
     let entries = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let stats = entries.filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok());
     // After the name in parentheses: state, parent, group.

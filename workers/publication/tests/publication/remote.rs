@@ -88,11 +88,16 @@ impl World {
         listed.lines().map(|path| (path.to_owned(), fs::read(work.join(path)).unwrap())).collect()
     }
 
-    /// Puts a hook into the remote.
+    /// Puts a hook that refuses into the remote.
     pub(crate) fn hook(&self, name: &str) {
+        self.hook_with(name, "exit 1");
+    }
+
+    /// Puts a hook into the remote.
+    pub(crate) fn hook_with(&self, name: &str, script: &str) {
         let hooks = self.remote_path().join("hooks");
         fs::create_dir_all(&hooks).unwrap();
-        fs::write(hooks.join(name), "#!/bin/sh\nexit 1\n").unwrap();
+        fs::write(hooks.join(name), format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(hooks.join(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends where its preparation fails")]
 
 mod https;
+mod shallow;
 mod site;
 mod ssh;
 #[path = "../support/mod.rs"]

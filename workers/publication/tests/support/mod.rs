@@ -9,7 +9,6 @@ mod sshd;
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command, time::Duration};
 
 pub(crate) use apache::{Apache, PASSWORD};
-#[expect(unused_imports, reason = "other suites use it")]
 pub(crate) use relay::{Pace, Relay};
 pub(crate) use sshd::Sshd;
 

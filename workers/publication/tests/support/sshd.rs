@@ -70,8 +70,13 @@ impl Sshd {
 
     /// Where the repository at `path` is for whoever runs the tests.
     pub(crate) fn url(&self, path: &Path) -> String {
-        let user = run("id", Path::new("/"), &["-un"]);
-        format!("ssh://{user}@{}{}", self.address, path.display())
+        self.url_at(self.address, path)
+    }
+
+    /// The same when the server is reached at `address`.
+    pub(crate) fn url_at(&self, address: SocketAddr, path: &Path) -> String {
+        let user = run("id", self.folder.path(), &["-un"]);
+        format!("ssh://{user}@{address}{}", path.display())
     }
 
     /// What the server's administrator would tell.
