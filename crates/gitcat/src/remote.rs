@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{
     AutotagOption, Direction, FetchOptions, Oid, RemoteHead, RemoteRedirect, Repository, RepositoryInitOptions,
+    RepositoryOpenFlags,
 };
 use pinhole_core::RemoteAccess;
 
@@ -11,6 +12,9 @@ use crate::{FailureKind, GitRequest, access::Handshake, failure::Failure};
 
 /// The depth of a fetch that brings one commit with its tree.
 const HEAD_ALONE: i32 = 1;
+
+/// No folder in which a search for a repository ends: none is searched for.
+const NO_CEILING: [&str; 0] = [];
 
 /// Where a remote is.
 pub(crate) enum Address {
@@ -134,7 +138,10 @@ impl Remote {
 }
 
 fn open_scratch(path: &Path) -> Result<Repository, Failure> {
-    let opened = if path.join("HEAD").exists() { Repository::open_bare(path) } else { init_scratch(path) };
+    // `Repository::open_bare` would not read where the fetched history ends, and walks would run into what is not there.
+    let flags = RepositoryOpenFlags::BARE | RepositoryOpenFlags::NO_SEARCH;
+    let opened =
+        if path.join("HEAD").exists() { Repository::open_ext(path, flags, NO_CEILING) } else { init_scratch(path) };
     opened.map_err(|error| Failure::new(FailureKind::Scratch, format!("the scratch repository: {}", error.message())))
 }
 
