@@ -74,6 +74,16 @@ impl Ground {
         self.put(&format!("{path}/secrets/BUYER"), 0, &json!({ "value": "hush" })).await;
     }
 
+    /// Puts a remote with a credential.
+    async fn put_remote(&self) {
+        let token = self.server.token("root", &["--admin"]);
+        let given = json!({ "password": { "user": "ci", "password": "hush" } });
+        let remote = json!({ "url": "https://git.example/a.git", "branches": ["main"], "credential": given });
+        let client = self.server.client(Some(&token));
+        let request = client.request(Method::PUT, "/api/v1/remotes/origin").header("If-Match", "\"0\"");
+        Answer::of(request.json(&remote)).await.expect(200);
+    }
+
     fn keys(&self) -> String {
         fs::read_to_string(self.server.data_dir().join("keys/master.key")).unwrap()
     }
@@ -126,12 +136,16 @@ async fn after_a_rotation_the_earlier_master_key_is_needed_no_more(engine: Engin
     let first = ground.webhook().await;
     let second = ground.with_another_secret(&first).await;
     ground.put_secret().await;
+    ground.put_remote().await;
     // As a rotation leaves it that was killed after its first step: it goes on, and makes no further key.
     let keys = format!("phm_{}\n{}", "5a".repeat(32), ground.keys());
     ground.write_keys(&keys);
     let (id, said) = ground.rotate();
     assert_eq!(ground.keys(), keys);
-    assert!(said.contains("1 secrets of environments and those of 1 webhooks and 0 Git remotes are sealed anew"), "{said}");
+    assert!(
+        said.contains("1 secrets of environments and those of 1 webhooks and 1 Git remotes are sealed anew"),
+        "{said}"
+    );
     assert_eq!(ground.send(&first, &[&first], "msg_running").0, 201, "the running server reads the new key by itself");
 
     ground.server.stop();
@@ -145,6 +159,9 @@ async fn after_a_rotation_the_earlier_master_key_is_needed_no_more(engine: Engin
     let (next, said) = ground.rotate();
     assert_ne!(next, id);
     assert_eq!(ground.keys().lines().count(), 2);
-    assert!(said.contains("1 secrets of environments and those of 1 webhooks and 0 Git remotes are sealed anew"), "{said}");
+    assert!(
+        said.contains("1 secrets of environments and those of 1 webhooks and 1 Git remotes are sealed anew"),
+        "{said}"
+    );
     assert_eq!(ground.send(&first, &[&second], "msg_next").0, 201);
 }

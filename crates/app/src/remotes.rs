@@ -182,11 +182,14 @@ fn credential_after(
         }
         (Change::Remove, _) | (Change::Unsaid, None) => Ok(None),
         (Change::Unsaid, Some(_)) => {
-            let message = "the remote has a credential: say with credential whether to keep it, to remove it, or give one";
+            let message =
+                "the remote has a credential: say with credential whether to keep it, to remove it, or give one";
             Err(Error::conflict("credential_unsaid", message))
         }
         (Change::Keep, None) => Err(Error::conflict("no_credential", "the remote has no credential to keep")),
-        (Change::Keep, Some((before, stored))) if access::known_by(before) == access::known_by(after) => Ok(Some(stored)),
+        (Change::Keep, Some((before, stored))) if access::known_by(before) == access::known_by(after) => {
+            Ok(Some(stored))
+        }
         (Change::Keep, Some(_)) => {
             let message = "the credential was given for another server, or one that was known by another host key or \
                            other certificates: give it anew";

@@ -6,8 +6,8 @@ use pinhole_core::{Result, Sealer};
 use serde_json::json;
 
 use crate::{
-    App, automations::reseal_some_webhooks, environments::reseal_some_secrets, remotes::reseal_some as reseal_some_remotes,
-    unit::Unit,
+    App, automations::reseal_some_webhooks, environments::reseal_some_secrets,
+    remotes::reseal_some as reseal_some_remotes, unit::Unit,
 };
 
 /// How many rows one transaction seals anew at most.
@@ -66,7 +66,8 @@ async fn reseal_some(unit: &mut Unit) -> Result<Resealed> {
     if some == Resealed::default() {
         unit.unaudited();
     } else {
-        unit.audit(None, None, json!({ "secrets": environment_secrets, "webhooks": webhooks, "remotes": remotes })).await?;
+        unit.audit(None, None, json!({ "secrets": environment_secrets, "webhooks": webhooks, "remotes": remotes }))
+            .await?;
     }
     Ok(some)
 }

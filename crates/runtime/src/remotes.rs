@@ -99,3 +99,81 @@ fn certificates(path: &Path) -> Result<String> {
     }
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt as _};
+
+    use pinhole_testkit::{SshKey, certificate};
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// Of nobody.
+    const HOST_KEY: &str = "SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+    /// A file of the mode in the folder.
+    fn file(folder: &TempDir, name: &str, mode: u32, text: &str) -> Option<PathBuf> {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        Some(path)
+    }
+
+    fn remote(url: &str) -> RemoteConfig {
+        RemoteConfig::local("origin".parse().unwrap(), Path::new(url), vec!["main".into()])
+    }
+
+    #[test]
+    fn a_remote_is_reached_with_what_its_files_hold() {
+        let folder = TempDir::new().unwrap();
+        let (certificate, key) = (certificate().0, SshKey::made_with(&["-t", "ed25519"]).private);
+        let https = RemoteConfig {
+            user: Some("ci".into()),
+            password_file: file(&folder, "password", 0o600, " hunter2\n"),
+            certificate_authorities_file: file(&folder, "authorities", 0o644, &certificate),
+            ..remote("https://git.example/a")
+        };
+        let password = RemoteCredential::Password { user: "ci".into(), password: " hunter2".into() };
+        let access = https.access().unwrap();
+        assert_eq!((access.credential, access.certificate_authorities), (Some(password), Some(certificate)));
+        let ssh = RemoteConfig {
+            private_key_file: file(&folder, "key", 0o400, &key),
+            host_key: Some(HOST_KEY.into()),
+            ..remote("ssh://git@git.example/a")
+        };
+        for right in [&https, &ssh, &remote("/srv/a.git"), &remote("file:///srv/a.git")] {
+            assert_eq!(right.check(), Ok(()), "{right:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_remote_is_told_by_its_name() {
+        let folder = TempDir::new().unwrap();
+        let (good, loose) = (file(&folder, "good", 0o600, "hunter2"), file(&folder, "loose", 0o640, "hunter2"));
+        let (https, ssh) = (remote("https://git.example/a"), remote("ssh://git.example/a"));
+        let user = Some("ci".to_owned());
+        let host_key = Some(HOST_KEY.to_owned());
+        let missing = Some(folder.path().join("missing"));
+        for (wrong, reason) in [
+            (RemoteConfig { user: user.clone(), ..https.clone() }, "user and password_file"),
+            (RemoteConfig { user: user.clone(), password_file: loose, ..https.clone() }, "0640"),
+            (RemoteConfig { user: user.clone(), password_file: missing.clone(), ..https.clone() }, "is missing"),
+            (RemoteConfig { certificate_authorities_file: missing, ..https.clone() }, "cannot be read"),
+            (RemoteConfig { certificate_authorities_file: good.clone(), ..https.clone() }, "certificates"),
+            (RemoteConfig { private_key_file: good.clone(), ..https.clone() }, "takes a user with a password"),
+            (RemoteConfig { host_key: host_key.clone(), ..https }, "only an ssh:// URL"),
+            (ssh.clone(), "host_key"),
+            (RemoteConfig { host_key: Some("MD5:00".into()), ..ssh.clone() }, "SHA256:"),
+            (RemoteConfig { host_key, private_key_file: good, ..ssh }, "expected one private key"),
+            (remote("https://ci:hunter2@git.example/a"), "no user and password"),
+            (remote("http://git.example/a"), "https://"),
+            (RemoteConfig { branches: Vec::new(), ..remote("/srv/a.git") }, "names no branch"),
+            (RemoteConfig { branches: vec!["a b".into()], ..remote("/srv/a.git") }, "branches[0]"),
+        ] {
+            let told = wrong.check().unwrap_err();
+            assert!(told.starts_with("remotes: origin") && told.contains(reason), "{told}");
+            assert!(!told.contains("hunter2"), "{told}");
+        }
+    }
+}

@@ -21,7 +21,11 @@ impl SshKey {
         let folder = folder();
         let path = folder.path().join("key");
         let passphrase: &[&str] = if arguments.contains(&"-N") { &[] } else { &["-N", ""] };
-        run(Command::new("ssh-keygen").args(["-q", "-C", "a comment", "-f"]).arg(&path).args(arguments).args(passphrase));
+        run(Command::new("ssh-keygen")
+            .args(["-q", "-C", "a comment", "-f"])
+            .arg(&path)
+            .args(arguments)
+            .args(passphrase));
         let public = read(&path.with_extension("pub"));
         let listed = run(Command::new("ssh-keygen").arg("-lf").arg(path.with_extension("pub")));
         let fingerprint = listed.split(' ').nth(1).unwrap_or_default().to_owned();
@@ -33,7 +37,8 @@ impl SshKey {
 pub fn certificate() -> (String, String) {
     let folder = folder();
     let path = folder.path().join("certificate");
-    let request = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=localhost"];
+    let request =
+        ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=localhost"];
     let key = folder.path().join("key");
     run(Command::new("openssl").args(request).arg("-keyout").arg(key).arg("-out").arg(&path));
     let shown = run(Command::new("openssl").args(["x509", "-noout", "-fingerprint", "-sha256", "-in"]).arg(&path));

@@ -166,6 +166,7 @@ pub(super) fn view(stored: SealedCredential) -> RemoteCredentialView {
 /// What an audit row says of how a remote is reached.
 pub(super) fn detail(remote: &Remote) -> Value {
     let certificates = remote.certificate_authorities.as_deref().map(certificates::fingerprints);
-    let credential = remote.credential.as_ref().map(|stored| json!({ "facts": stored.facts, "version": stored.version }));
+    let credential =
+        remote.credential.as_ref().map(|stored| json!({ "facts": stored.facts, "version": stored.version }));
     json!({ "host_key": remote.host_key, "certificate_authorities": certificates, "credential": credential })
 }

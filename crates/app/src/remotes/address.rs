@@ -151,7 +151,8 @@ mod tests {
         for right in ["/srv/catalog.git", "file:///srv/catalog.git", "https://git.example/a"] {
             assert_eq!(configured(right).unwrap(), right);
         }
-        for wrong in ["srv/catalog.git", "-u/srv", "file://host/srv", "https://u:p@git.example/a", "http://git.example/a"]
+        for wrong in
+            ["srv/catalog.git", "-u/srv", "file://host/srv", "https://u:p@git.example/a", "http://git.example/a"]
         {
             assert!(configured(wrong).is_err(), "{wrong}");
         }

@@ -100,7 +100,9 @@ fn certificates_are_kept_and_nothing_beside_them() {
     let cut = [&lines[..2], &lines[3..]].concat().join("\n");
     let key = SshKey::made_with(&["-m", "PKCS8", "-t", "ecdsa"]).private;
     let disguised = key.replace("PRIVATE KEY", "CERTIFICATE");
-    for wrong in ["", "hunter2", &cut, &format!("{first}{key}"), &disguised, &first.repeat(51), &first[..first.len() - 30]] {
+    for wrong in
+        ["", "hunter2", &cut, &format!("{first}{key}"), &disguised, &first.repeat(51), &first[..first.len() - 30]]
+    {
         let error = certificates::check(wrong).unwrap_err();
         assert_eq!(error.details().field.as_deref(), Some("certificate_authorities"), "{wrong}");
     }

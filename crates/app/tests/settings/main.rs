@@ -9,6 +9,8 @@ mod host_patterns;
 mod path;
 mod policy;
 mod readiness;
+mod remote_credentials;
+mod remote_publications;
 mod remotes;
 #[expect(dead_code, reason = "the tests of runs use the rest")]
 #[path = "../runs/rows.rs"]

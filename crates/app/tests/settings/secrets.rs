@@ -30,7 +30,7 @@ on_both_engines! {
 
 const VALUE: &str = "plaintext-of-a-secret-48151623";
 const NUMBER: u64 = 48_151_623_421_357;
-const OTHER_KEY: &str = "phm_2222222222222222222222222222222222222222222222222222222222222222";
+pub(crate) const OTHER_KEY: &str = "phm_2222222222222222222222222222222222222222222222222222222222222222";
 
 /// `staging`, which declares some secrets.
 async fn declared(bench: &Bench, names: &[&str]) -> Value {
@@ -177,7 +177,7 @@ async fn secrets_are_sealed_anew_under_another_key(engine: Engine) {
 }
 
 /// Every row of a database as text.
-fn everything(database: &Database) -> String {
+pub(crate) fn everything(database: &Database) -> String {
     let url = database.url();
     let mut dump = match database.engine() {
         Engine::Sqlite => {

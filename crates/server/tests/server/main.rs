@@ -13,6 +13,7 @@ mod log;
 mod mcp;
 mod pages;
 mod parity;
+mod remotes;
 mod rest;
 mod runs;
 mod serve;

@@ -1,7 +1,9 @@
 //! Secrets, baseline policies, host patterns, probes, and the lists of projects, environments and remotes.
 
 use pinhole_core::{Gate, HostPattern, ProbeKind, Role, SecretName, Subject, TwoPersons};
-use pinhole_store::{BaselinePolicy, CredentialFacts, EnvironmentSecret, Grant, Group, Probe, Remote, SealedCredential};
+use pinhole_store::{
+    BaselinePolicy, CredentialFacts, EnvironmentSecret, Grant, Group, Probe, Remote, SealedCredential,
+};
 use pinhole_testkit::Engine;
 
 use crate::{
