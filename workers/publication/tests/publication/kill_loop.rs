@@ -53,7 +53,7 @@ fn seed() -> u64 {
 }
 
 pub(crate) fn settings() -> Settings {
-    let (lease, back_off) = (Duration::from_secs(2), Duration::from_millis(100));
+    let (lease, back_off) = (Duration::from_secs(2), Duration::from_millis(250));
     Settings { lease, back_off, min_free_percent: 0.0, ..Settings::default() }
 }
 
@@ -64,7 +64,7 @@ async fn at_most_one_commit_whatever_happens(engine: Engine) {
     let world = World::with(engine, settings()).await;
     let apache = Apache::start(world.folder.path()).await;
     let relay = Arc::new(Relay::start(apache.address(), Pace::Free).await);
-    world.put_server("origin", &Apache::url_at(relay.address), &apache.access()).await;
+    world.served_at(&Apache::url_at(relay.address), &apache.access()).await;
 
     let trouble = Trouble::start(&world, &relay, seed);
     let mut story = Story::default();
@@ -194,7 +194,7 @@ async fn kill_workers(start: impl Fn() -> Worker, choices: Choices, stop: Cancel
     let mut kills = 0;
     loop {
         let mut worker = start();
-        let life = Duration::from_millis(choices.below(6000));
+        let life = Duration::from_millis(choices.below(10_000));
         if stop.run_until_cancelled(tokio::time::sleep(life)).await.is_none() {
             return kills;
         }
@@ -206,14 +206,14 @@ async fn kill_workers(start: impl Fn() -> Worker, choices: Choices, stop: Cancel
 async fn cut_network(relay: Arc<Relay>, choices: Choices, stop: CancellationToken) -> u32 {
     let mut cuts = 0;
     loop {
-        let pause = Duration::from_millis(choices.below(4000));
+        let pause = Duration::from_millis(choices.below(8_000));
         if stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
             return cuts;
         }
-        relay.cut();
+        relay.set(Pace::Closed);
         cuts += 1;
-        tokio::time::sleep(Duration::from_millis(choices.below(800))).await;
-        relay.restore();
+        tokio::time::sleep(Duration::from_millis(choices.below(600))).await;
+        relay.set(Pace::Free);
     }
 }
 

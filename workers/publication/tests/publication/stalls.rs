@@ -21,13 +21,11 @@ const SHORT: Duration = Duration::from_secs(3);
 
 /// Tries a publication to a server at `url` that does not come to an end.
 async fn is_cut_off(world: &World, url: &str, access: &RemoteAccess) {
-    let id = match world.head() {
-        Some(head) => world.ask(1, json!({ "commit": head })).await,
-        None => world.ask(1, json!({ "commit": null })).await,
-    };
     world.served_at(url, access).await;
+    let id = world.ask(1, json!({ "commit": world.head() })).await;
     let pid = world.path("pid");
-    let reached = world.reached_by(access, &format!("( echo $$ > '{}'; exec \"$REAL\" git-helper )", pid.display()));
+    let script = format!("printf %s \"$input\" | ( echo $$ > '{}'; exec \"$REAL\" git-helper )", pid.display());
+    let reached = world.scripted(&script);
     let settings = PublicationSettings { deadline: SHORT, ..reached };
     let started = Instant::now();
     let view = world.try_with(&settings, id).await;

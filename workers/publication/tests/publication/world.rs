@@ -6,7 +6,7 @@ use std::{
 };
 
 use pinhole_app::{App, Settings, operations};
-use pinhole_core::{Actor, Error, Name, PrincipalClass, PublicationId, RemoteAccess, RequestId, Role, Scope, Slug};
+use pinhole_core::{Actor, Error, Name, PrincipalClass, PublicationId, RequestId, Role, Scope, Slug};
 use pinhole_core::{Ids as _, RandomIds};
 use pinhole_receipt::TrustedKeys;
 use pinhole_runtime::{Config, Installation};
@@ -73,12 +73,6 @@ impl World {
         self.app.put_remote(&slug.parse().unwrap(), path.to_str().unwrap(), &branches).await.unwrap();
     }
 
-    /// Names a server as a remote in the place of a path.
-    pub(crate) async fn put_server(&self, slug: &str, url: &str, access: &RemoteAccess) {
-        let branches = ["catalog".to_owned()];
-        self.app.put_configured_remote(&slug.parse().unwrap(), url, &branches, access).await.unwrap();
-    }
-
     pub(crate) fn database_url(&self) -> &str {
         self.database.url()
     }
@@ -125,7 +119,12 @@ impl World {
 
     /// One try of the worker; answers with what became of the publication.
     pub(crate) async fn try_once(&self, id: PublicationId) -> Value {
-        publish(&self.app, &self.settings, id).await.unwrap();
+        self.try_with(&self.settings, id).await
+    }
+
+    /// One try with other settings.
+    pub(crate) async fn try_with(&self, settings: &PublicationSettings, id: PublicationId) -> Value {
+        publish(&self.app, settings, id).await.unwrap();
         self.get(id).await
     }
 

@@ -30,13 +30,15 @@ pub(crate) enum Pace {
     DripAfter(usize),
     /// The first so many bytes of a connection at once, and then its end.
     EndAfter(usize),
+    /// Not at all: every connection is broken, and each that is made.
+    Closed,
 }
 
 /// A running relay. It ends with its test.
 pub(crate) struct Relay {
     pub(crate) address: SocketAddr,
     bytes: Arc<AtomicU64>,
-    is_open: watch::Sender<bool>,
+    pace: watch::Sender<Pace>,
     task: JoinHandle<()>,
 }
 
@@ -47,11 +49,12 @@ impl Relay {
         let address = listener.local_addr().unwrap();
         let bytes = Arc::new(AtomicU64::new(0));
         let counted = bytes.clone();
-        let (is_open, open) = watch::channel(true);
+        let (pace, set) = watch::channel(pace);
         let task = tokio::spawn(async move {
             let mut pairs = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
-                let (counted, mut open) = (counted.clone(), open.clone());
+                let (counted, mut set) = (counted.clone(), set.clone());
+                let pace = *set.borrow_and_update();
                 pairs.spawn(async move {
                     let Ok(server) = TcpStream::connect(server).await else { return };
                     let (from_client, to_client) = client.into_split();
@@ -64,22 +67,17 @@ impl Relay {
                     };
                     tokio::select! {
                         _ = both => {}
-                        _ = open.wait_for(|open| !open) => {}
+                        _ = set.wait_for(|pace| matches!(pace, Pace::Closed)) => {}
                     }
                 });
             }
         });
-        Self { address, bytes, is_open, task }
+        Self { address, bytes, pace, task }
     }
 
-    /// Breaks every connection, and each that is made from now on.
-    pub(crate) fn cut(&self) {
-        self.is_open.send_replace(false);
-    }
-
-    /// Lets connections through again.
-    pub(crate) fn restore(&self) {
-        self.is_open.send_replace(true);
+    /// How connections that are made from now on are passed on; being closed breaks those that there are.
+    pub(crate) fn set(&self, pace: Pace) {
+        self.pace.send_replace(pace);
     }
 
     /// How many bytes have passed since the last call, both ways.
@@ -96,7 +94,7 @@ impl Drop for Relay {
 
 async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, counted: &AtomicU64, pace: Pace) {
     let mut left = match pace {
-        Pace::Free => usize::MAX,
+        Pace::Free | Pace::Closed => usize::MAX,
         Pace::StopAfter(bytes) | Pace::DripAfter(bytes) | Pace::EndAfter(bytes) => bytes,
     };
     let mut buffer = vec![0; 16 * 1024];
@@ -111,7 +109,7 @@ async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, counted: &AtomicU
             continue;
         }
         match pace {
-            Pace::Free | Pace::EndAfter(_) => return,
+            Pace::Free | Pace::Closed | Pace::EndAfter(_) => return,
             Pace::StopAfter(_) => return std::future::pending().await,
             Pace::DripAfter(_) => {
                 for byte in later {
