@@ -106,3 +106,32 @@ pub(crate) fn one_line(text: &str) -> String {
     let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     clean.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_CHARS).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_servers_say_means_what_may_help() {
+        for (message, permanent) in [
+            ("unexpected http status code: 401", true),
+            ("unexpected http status code: 403", true),
+            ("unexpected http status code: 413", true),
+            ("unexpected http status code: 408", false),
+            ("unexpected http status code: 429", false),
+            ("unexpected http status code: 502", false),
+            ("invalid content-type: 'text/html'", true),
+            ("the SSL certificate is invalid", true),
+            ("ERROR: Repository not found.", true),
+            ("fatal: '/srv/x.git' does not appear to be a git repository", true),
+            ("remote: The project you were looking for could not be found", true),
+            ("git@host: Permission denied (publickey).", true),
+            ("early EOF", false),
+            ("the remote end hung up unexpectedly", false),
+            ("SSL error: received early EOF", false),
+            ("failed to connect to 127.0.0.1: Connection refused", false),
+        ] {
+            assert_eq!(of_server(message) == FailureKind::Configuration, permanent, "{message}");
+        }
+    }
+}

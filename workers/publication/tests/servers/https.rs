@@ -73,6 +73,19 @@ async fn a_server_is_known_by_the_given_certificates_alone() {
 }
 
 #[tokio::test]
+async fn a_server_that_the_system_knows_needs_no_certificates_and_does_not_pass_for_others() {
+    let (mut site, server) = served().await;
+    let other = Apache::start(site.folder.path()).await;
+    let system = site.folder.path().join("system.pem");
+    std::fs::write(&system, server.certificate()).unwrap();
+    site.environment = vec![("SSL_CERT_FILE", system)];
+    site.access.certificate_authorities = None;
+    assert_eq!(site.look(&[]), (None, None));
+    site.access.certificate_authorities = Some(other.certificate());
+    assert!(refusal(site.ask(look(&[]))).contains("certificate"));
+}
+
+#[tokio::test]
 async fn both_of_two_given_certificates_are_believed() {
     let (mut site, server) = served().await;
     let other = Apache::start(site.folder.path()).await;

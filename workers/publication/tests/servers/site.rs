@@ -26,8 +26,8 @@ pub(crate) struct Site {
     pub(crate) folder: TempDir,
     pub(crate) url: String,
     pub(crate) access: RemoteAccess,
-    /// The child's home; it has none otherwise.
-    pub(crate) home: Option<PathBuf>,
+    /// The child's environment; it has none otherwise.
+    pub(crate) environment: Vec<(&'static str, PathBuf)>,
 }
 
 impl Site {
@@ -35,7 +35,7 @@ impl Site {
     pub(crate) fn new() -> Self {
         let folder = TempDir::with_prefix("pinhole-git-").unwrap();
         let url = folder.path().join("remote.git").to_str().unwrap().to_owned();
-        let site = Self { folder, url, access: RemoteAccess::default(), home: None };
+        let site = Self { folder, url, access: RemoteAccess::default(), environment: Vec::new() };
         site.git(&["init", "--quiet", "--bare", "--template=", "--initial-branch=main", "remote.git"]);
         run("openssl", site.folder.path(), &["genpkey", "-algorithm", "ed25519", "-out", "commit-key.pem"]);
         site
@@ -63,7 +63,7 @@ impl Site {
         let mut child = Command::new(HELPER)
             .arg("git-helper")
             .env_clear()
-            .envs(self.home.iter().map(|home| ("HOME", home)))
+            .envs(self.environment.clone())
             .current_dir(self.folder.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

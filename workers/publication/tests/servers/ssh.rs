@@ -90,7 +90,7 @@ fn only_the_named_host_key_is_believed() {
     let key = server.read("host.pub");
     let known = format!("[127.0.0.1]:{} {key}", server.address().port());
     fs::write(home.path().join(".ssh/known_hosts"), known).unwrap();
-    site.home = Some(home.path().to_owned());
+    site.environment = vec![("HOME", home.path().to_owned())];
     site.access.host_key = None;
     let why = refusal(site.ask(look(&[])));
     assert!(why.contains(&right) && why.contains("names none"), "{why}");
