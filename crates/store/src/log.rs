@@ -12,7 +12,7 @@ use pinhole_core::{AuditId, Error, LineName, LogRecordKind, ProjectId, Publicati
 use crate::{
     Tx,
     row::Row,
-    value::{count, int, int_or_null, text},
+    value::{count, int, text},
 };
 
 /// Where the log stands.
@@ -275,20 +275,15 @@ impl Tx {
         Ok(())
     }
 
-    /// The files that an attempt of a publication adds below `log/`; none before they are fixed. Of `None`, those of the
-    /// attempt that made the commit which is recorded for the publication.
+    /// The files that an attempt of a publication adds below `log/`; none before they are fixed.
     pub async fn publication_log_files(
         &mut self,
         publication: PublicationId,
-        attempt: Option<u32>,
+        attempt: u32,
     ) -> Result<Vec<PublicationLogFile>> {
         self.fetch_all(
-            "SELECT path, content FROM publication_log_files WHERE publication_id = $1 AND attempt = coalesce($2, \
-             (SELECT min(made.attempt) FROM publication_attempts AS made JOIN publication_attempts AS newest \
-             ON newest.publication_id = made.publication_id AND newest.commit_id = made.commit_id \
-             JOIN publications ON publications.id = newest.publication_id AND publications.attempt = newest.attempt \
-             WHERE made.publication_id = $1)) ORDER BY path",
-            &[text(publication), int_or_null(attempt)],
+            "SELECT path, content FROM publication_log_files WHERE publication_id = $1 AND attempt = $2 ORDER BY path",
+            &[text(publication), int(attempt)],
             read_file,
         )
         .await

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use crate::{
     Tx,
     row::Row,
-    value::{int, json, text, text_or_null, time, time_or_null},
+    value::{int, int_or_null, json, text, text_or_null, time, time_or_null},
 };
 
 /// A publication.
@@ -44,6 +44,8 @@ pub struct Publication {
     pub detail: Option<String>,
     /// The signed receipt, a DSSE envelope in JSON.
     pub receipt: Option<String>,
+    /// The attempt whose files below `log/` the branch holds, once it is published.
+    pub log_attempt: Option<u32>,
     /// Who asked for it.
     pub created_by: PrincipalId,
     /// When it was asked for.
@@ -93,6 +95,7 @@ fn read(row: &Row) -> Result<Publication> {
         tries: row.int("tries")?,
         detail: row.text_or_null("detail")?,
         receipt: row.text_or_null("receipt")?,
+        log_attempt: row.int_or_null("log_attempt")?,
         created_by: row.parse("created_by")?,
         created_at: row.time("created_at")?,
         finished_at: row.time_or_null("finished_at")?,
@@ -185,7 +188,7 @@ impl Tx {
         let changed = self
             .execute(
                 "UPDATE publications SET state = $5, version = $6, attempt = $7, claim_token = $8, due_at = $9, \
-                 tries = $10, detail = $11, receipt = $12, finished_at = $13 \
+                 tries = $10, detail = $11, receipt = $12, finished_at = $13, log_attempt = $15 \
                  WHERE id = $1 AND state = $2 AND attempt = $3 AND coalesce(claim_token, '') = $4 AND due_at = $14",
                 &[
                     text(before.id),
@@ -202,6 +205,7 @@ impl Tx {
                     text_or_null(after.receipt.as_ref()),
                     time_or_null(after.finished_at),
                     time(before.due_at),
+                    int_or_null(after.log_attempt),
                 ],
             )
             .await?;
@@ -247,36 +251,32 @@ impl Tx {
         .await
     }
 
-    /// The publication of a branch whose present attempt made `commit` and may have pushed it, but is not sure of it.
-    pub async fn unsure_publication_of_commit(
-        &mut self,
-        remote: RemoteId,
-        branch: &LineName,
-        commit: &str,
-    ) -> Result<Option<Publication>> {
+    /// The oldest unfinished publication of an earlier revision of the line to the same branch that may be on it already:
+    /// one of its attempts has made a commit.
+    pub async fn unsure_publication_before(&mut self, publication: &Publication) -> Result<Option<Publication>> {
         self.fetch_optional(
-            "SELECT publications.* FROM publications JOIN publication_attempts \
-             ON publication_id = publications.id AND publication_attempts.attempt = publications.attempt \
-             WHERE remote_id = $1 AND branch = $2 AND commit_id = $3 AND state IN ('pushing', 'verifying') \
-             ORDER BY id LIMIT 1",
-            &[text(remote), text(branch), text(commit)],
+            "SELECT * FROM publications WHERE project_id = $1 AND line = $2 AND remote_id = $3 AND branch = $4 \
+             AND revision < $5 AND state IN ('queued', 'committing', 'pushing', 'verifying') \
+             AND EXISTS (SELECT 1 FROM publication_attempts \
+             WHERE publication_id = publications.id AND commit_id IS NOT NULL) ORDER BY revision LIMIT 1",
+            &[
+                text(publication.project_id),
+                text(&publication.line),
+                text(publication.remote_id),
+                text(&publication.branch),
+                int(publication.revision),
+            ],
             read,
         )
         .await
     }
 
-    /// Queued publications of a branch whose present attempt expects `head`, at most 100.
-    pub async fn publications_waiting_for(
-        &mut self,
-        remote: RemoteId,
-        branch: &LineName,
-        head: &Json,
-    ) -> Result<Vec<Publication>> {
+    /// Queued publications of a branch, the earliest revisions first, at most 100.
+    pub async fn queued_publications(&mut self, remote: RemoteId, branch: &LineName) -> Result<Vec<Publication>> {
         self.fetch_all(
-            "SELECT publications.* FROM publications JOIN publication_attempts \
-             ON publication_id = publications.id AND publication_attempts.attempt = publications.attempt \
-             WHERE remote_id = $1 AND branch = $2 AND expected_head = $3 AND state = 'queued' ORDER BY id LIMIT 100",
-            &[text(remote), text(branch), json(head)?],
+            "SELECT * FROM publications WHERE remote_id = $1 AND branch = $2 AND state = 'queued' \
+             ORDER BY revision, id LIMIT 100",
+            &[text(remote), text(branch)],
             read,
         )
         .await

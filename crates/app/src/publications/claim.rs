@@ -75,7 +75,7 @@ pub struct PublicationWork {
 pub(super) struct Taken {
     pub(super) publication: Publication,
     pub(super) lease: PublicationLease,
-    started_at: Timestamp,
+    pub(super) started_at: Timestamp,
     expected_head: Option<String>,
 }
 
@@ -258,15 +258,18 @@ async fn load(unit: &mut Unit, taken: &Taken) -> Result<Loaded> {
     let remote = remote.ok_or_else(|| Error::internal("a publication without its remote"))?;
     let mut input = catalog_input(unit, *project_id, line, *revision).await?;
     input.publications = markers(unit, taken, &project).await?;
-    input.log = all_files(unit, taken).await?;
+    input.log = all_files(unit, &taken.publication, (taken.lease.attempt, taken.started_at)).await?;
     let attempts = unit.publication_attempts(*id).await?;
     Ok(Loaded { project, remote, attempts, input })
 }
 
-/// What of the line had been published to the branch when the attempt began, by revision.
-pub(super) async fn earlier_publications(unit: &mut Unit, taken: &Taken) -> Result<Vec<Publication>> {
-    let own = &taken.publication;
-    let mut publications = unit.published_to_branch(own.remote_id, &own.branch, taken.started_at).await?;
+/// What of the line had been published to the branch at `started_at`, when an attempt began, by revision.
+pub(super) async fn earlier_publications(
+    unit: &mut Unit,
+    own: &Publication,
+    started_at: Timestamp,
+) -> Result<Vec<Publication>> {
+    let mut publications = unit.published_to_branch(own.remote_id, &own.branch, started_at).await?;
     publications.retain(|other| {
         let of_line = other.project_id == own.project_id && other.line == own.line;
         of_line && other.revision <= own.revision && other.id != own.id
@@ -277,7 +280,7 @@ pub(super) async fn earlier_publications(unit: &mut Unit, taken: &Taken) -> Resu
 /// The markers of what had been published to the branch when the attempt began, and this one's own.
 async fn markers(unit: &mut Unit, taken: &Taken, project: &Project) -> Result<Vec<PublicationMarker>> {
     let own = &taken.publication;
-    let mut publications = earlier_publications(unit, taken).await?;
+    let mut publications = earlier_publications(unit, own, taken.started_at).await?;
     publications.push(own.clone());
     let revisions = unit.catalog_revisions_to(own.project_id, &own.line, own.revision).await?;
     let digests: BTreeMap<_, _> = revisions.into_iter().map(|found| (found.revision, found.sha256)).collect();

@@ -5,13 +5,21 @@ use std::collections::BTreeMap;
 
 use pinhole_core::{PublicationState, Result, Sha256Digest};
 use pinhole_receipt::PublicationReceipt;
+use pinhole_store::Publication;
 
 use super::{
     PublicationWork,
-    end::{End, end},
+    end::{End, Published, end},
+    log::all_files,
     steps::held,
 };
 use crate::{App, unit::Unit};
+
+/// How many of its attempts a publication on the branch is compared with at most, the newest ones.
+const MAX_ATTEMPTS: u32 = 100;
+
+/// The SHA-256 of files by path.
+type Digests = BTreeMap<String, Sha256Digest>;
 
 impl App {
     /// Publishes: `files` are the SHA-256 of the catalog's files as they were read back from the branch at `commit`.
@@ -25,19 +33,19 @@ impl App {
         commit: &str,
         files: &BTreeMap<String, Sha256Digest>,
     ) -> Result<bool> {
+        let rendered: Digests =
+            work.files.iter().map(|(path, bytes)| (path.clone(), Sha256Digest::of(bytes))).collect();
+        let rendered = &rendered;
         self.bookkeeping("confirm_publication", move |unit, _| {
             Box::pin(async move {
                 let Some(before) = held(unit, &work.lease).await? else { return Ok(false) };
-                let attempts = unit.publication_attempts(before.id).await?;
-                let made = attempts.iter().find(|attempt| attempt.commit_id.as_deref() == Some(commit));
-                let is_own = made.is_none_or(|made| made.attempt == work.lease.attempt);
-                let outcome = match difference(work, files, is_own) {
-                    None => End {
+                let outcome = match shown_as(unit, &before, rendered, files).await? {
+                    Ok(attempt) => End {
                         state: PublicationState::Published,
                         why: None,
-                        receipt: Some(receipt(unit, work, commit)?),
+                        published: Some(Published { receipt: receipt(unit, work, commit)?, attempt }),
                     },
-                    Some(path) => {
+                    Err(path) => {
                         let why = format!("the branch holds this publication at {commit}, but not the same {path}");
                         End::unpublished(PublicationState::Conflict, why)
                     }
@@ -49,16 +57,38 @@ impl App {
     }
 }
 
+/// The attempt as which the branch shows the publication, or the first path at which it differs from the present one.
+/// Attempts differ in what they show of the log alone. Commits do not tell them apart: upstream may have rewritten the
+/// history, and then the content is ours under an id that is not.
+async fn shown_as(
+    unit: &mut Unit,
+    publication: &Publication,
+    rendered: &Digests,
+    found: &Digests,
+) -> Result<Result<u32, String>> {
+    let Some(path) = difference(publication, rendered, found) else { return Ok(Ok(publication.attempt)) };
+    for earlier in unit.newest_publication_attempts(publication.id, MAX_ATTEMPTS).await?.into_iter().rev() {
+        if earlier.attempt == publication.attempt || earlier.commit_id.is_none() {
+            continue;
+        }
+        let log = all_files(unit, publication, (earlier.attempt, earlier.started_at)).await?;
+        let log = log.into_iter().map(|(path, bytes)| (path, Sha256Digest::of(&bytes)));
+        let others = rendered.iter().filter(|(path, _)| !path.starts_with("log/"));
+        let as_then = others.map(|(path, digest)| (path.clone(), *digest)).chain(log).collect();
+        if difference(publication, &as_then, found).is_none() {
+            return Ok(Ok(earlier.attempt));
+        }
+    }
+    Ok(Err(path))
+}
+
 /// The first path at which the branch differs from what was rendered. Of the markers only this publication's own
-/// counts: an earlier attempt, or a rewritten history, may hold others. The commit of an earlier attempt shows the log as
-/// that attempt has fixed it.
-fn difference(work: &PublicationWork, found: &BTreeMap<String, Sha256Digest>, is_own: bool) -> Option<String> {
-    let own = format!("publications/{}.json", work.lease.publication);
-    let counts =
-        |path: &str| path == own || !(path.starts_with("publications/") || (path.starts_with("log/") && !is_own));
-    let rendered = work.files.iter().filter(|(path, _)| counts(path));
-    let mut different = rendered.filter(|(path, bytes)| found.get(*path) != Some(&Sha256Digest::of(bytes)));
-    let foreign = || found.keys().find(|path| counts(path) && !work.files.contains_key(*path));
+/// counts: an earlier attempt, or a rewritten history, may hold others.
+fn difference(publication: &Publication, rendered: &Digests, found: &Digests) -> Option<String> {
+    let own = format!("publications/{}.json", publication.id);
+    let counts = |path: &str| path == own || !path.starts_with("publications/");
+    let mut different = rendered.iter().filter(|(path, digest)| counts(path) && found.get(*path) != Some(*digest));
+    let foreign = || found.keys().find(|path| counts(path) && !rendered.contains_key(*path));
     different.next().map(|(path, _)| path).or_else(foreign).cloned()
 }
 

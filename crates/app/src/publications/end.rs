@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use pinhole_contract::ExpectedHead;
-use pinhole_core::{Error, ProbeKind, PublicationState, Result};
+use pinhole_core::{ProbeKind, PublicationState, Result};
 use pinhole_jobs::PublishJob;
 use pinhole_store::Publication;
 use serde_json::json;
@@ -15,24 +14,34 @@ use crate::{readiness::record_probe, unit::Unit};
 pub(super) struct End {
     pub(super) state: PublicationState,
     pub(super) why: Option<String>,
-    pub(super) receipt: Option<String>,
+    pub(super) published: Option<Published>,
+}
+
+/// What is kept of a publication that was read back.
+pub(super) struct Published {
+    /// The signed receipt.
+    pub(super) receipt: String,
+    /// The attempt as which the branch shows it.
+    pub(super) attempt: u32,
 }
 
 impl End {
     pub(super) fn unpublished(state: PublicationState, why: impl Into<String>) -> Self {
-        Self { state, why: Some(why.into()), receipt: None }
+        Self { state, why: Some(why.into()), published: None }
     }
 }
 
 /// Ends the present attempt of `before`; false when somebody else has changed it.
 pub(super) async fn end(unit: &mut Unit, before: &Publication, end: End) -> Result<bool> {
     let now = unit.now();
+    let (receipt, log_attempt) = end.published.map(|published| (published.receipt, published.attempt)).unzip();
     let after = Publication {
         state: end.state,
         version: before.version + 1,
         claim_token: None,
         detail: end.why.clone(),
-        receipt: end.receipt,
+        receipt,
+        log_attempt,
         finished_at: Some(now),
         ..before.clone()
     };
@@ -49,18 +58,15 @@ pub(super) async fn end(unit: &mut Unit, before: &Publication, end: End) -> Resu
     let payload = json!({ "publication": after.id, "state": after.state });
     unit.event(&format!("publication.{}", after.state), after.project_id, after.id.to_string(), payload).await?;
     record_probe(unit, ProbeKind::Publication, end.state.as_str(), None).await?;
-    wake_waiting(unit, &after, attempt.commit_id).await?;
+    wake_waiting(unit, &after).await?;
     Ok(true)
 }
 
-/// Queues the jobs of the publications that waited for this one; each finds out for itself what that means.
-async fn wake_waiting(unit: &mut Unit, ended: &Publication, commit: Option<String>) -> Result<()> {
-    let heads = [Some(ExpectedHead::After(ended.id)), commit.map(|commit| ExpectedHead::Commit(Some(commit)))];
-    for head in heads.into_iter().flatten() {
-        let head = serde_json::to_value(head).map_err(Error::internal)?;
-        for waiting in unit.publications_waiting_for(ended.remote_id, &ended.branch, &head).await? {
-            unit.enqueue(&PublishJob { publication: waiting.id }, Duration::ZERO).await?;
-        }
+/// Queues the jobs of the publications of the branch that may have waited for this one; each finds out for itself what
+/// that means.
+async fn wake_waiting(unit: &mut Unit, ended: &Publication) -> Result<()> {
+    for waiting in unit.queued_publications(ended.remote_id, &ended.branch).await? {
+        unit.enqueue(&PublishJob { publication: waiting.id }, Duration::ZERO).await?;
     }
     Ok(())
 }

@@ -30,34 +30,35 @@ pub(super) async fn present_attempt(unit: &mut Unit, publication: &Publication) 
     present.ok_or_else(|| Error::internal("a publication without its present attempt"))
 }
 
-/// Resolves the expected head of `attempt`. The answer is the same whenever the publication is worked on.
+/// Resolves the expected head of `attempt`. Once a worker has begun the attempt, the answer stays the same.
 pub(super) async fn resolve(unit: &mut Unit, publication: &Publication, attempt: &PublicationAttempt) -> Result<Head> {
-    match expected_head(attempt)? {
-        ExpectedHead::Commit(None) => Ok(Head::At(None)),
-        ExpectedHead::Commit(Some(commit)) => {
-            // The caller saw on the branch what its own publication is not sure of yet. Our tree names publications
-            // that are published, so it waits for that one.
-            let (remote, branch) = (publication.remote_id, &publication.branch);
-            let unsure = unit.unsure_publication_of_commit(remote, branch, &commit).await?;
-            let waits = unsure.is_some_and(|other| other.id != publication.id);
-            Ok(if waits { Head::Wait } else { Head::At(Some(commit)) })
-        }
+    let head = match expected_head(attempt)? {
+        ExpectedHead::Commit(commit) => commit,
         ExpectedHead::After(id) => {
             let earlier = unit.publication(id).await?;
             let earlier = earlier.ok_or_else(|| Error::internal("a publication after one that does not exist"))?;
             match earlier.state {
-                PublicationState::Published => Ok(Head::At(present_attempt(unit, &earlier).await?.commit_id)),
+                PublicationState::Published => present_attempt(unit, &earlier).await?.commit_id,
                 state if is_over(state) => {
-                    Ok(Head::Never(format!("{id}, which it was to come after, is {state}: name the branch's head")))
+                    let why = format!("{id}, which it was to come after, is {state}: name the branch's head");
+                    return Ok(Head::Never(why));
                 }
-                _ => Ok(Head::Wait),
+                _ => return Ok(Head::Wait),
             }
         }
+    };
+    // The branch may hold an earlier publication that is not sure of it yet, beneath the head that the caller saw. Our
+    // tree names the publications that are published by now and proves what none of them has proved, so it waits.
+    let begins = publication.state == PublicationState::Queued;
+    if begins && unit.unsure_publication_before(publication).await?.is_some() {
+        return Ok(Head::Wait);
     }
+    Ok(Head::At(head))
 }
 
-/// Refuses an expected head that can never be reached. Two publications cannot wait for each other: the later one is of
-/// a newer revision, and then the earlier one gets no further attempt.
+/// Refuses an expected head that can never be reached. No two publications wait for each other, for whatever reason: each
+/// waits for earlier revisions alone. When an attempt is asked for there are no later ones, since it is of the line's
+/// present revision.
 pub(super) async fn check(unit: &mut Unit, wanted: &Publication, head: &ExpectedHead) -> Result<()> {
     let ExpectedHead::After(id) = head else { return Ok(()) };
     if *id == wanted.id {

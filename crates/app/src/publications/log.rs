@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pinhole_core::{Error, LogRecordKind, Result};
+use pinhole_core::{Error, LogRecordKind, Result, Timestamp};
 use pinhole_receipt::log::{CHECKPOINT_PATH, Checkpoint, PublishedLog};
-use pinhole_store::{PublicationLogFile, revision_record_id};
+use pinhole_store::{Publication, PublicationLogFile, revision_record_id};
 
 use super::{
     PublicationWork,
@@ -25,7 +25,7 @@ impl App {
         let fixed = self
             .read(&self.system_actor(), "publication_log", move |unit, _| {
                 Box::pin(async move {
-                    let own = unit.publication_log_files(taken.publication.id, Some(taken.lease.attempt)).await?;
+                    let own = unit.publication_log_files(taken.publication.id, taken.lease.attempt).await?;
                     Ok(!own.is_empty())
                 })
             })
@@ -68,12 +68,17 @@ impl App {
     }
 }
 
-/// The files below `log/` of the branch as the attempt makes it: its own, and those of earlier publications.
-pub(super) async fn all_files(unit: &mut Unit, taken: &Taken) -> Result<Files> {
-    let own = bytes(unit.publication_log_files(taken.publication.id, Some(taken.lease.attempt)).await?);
+/// The files below `log/` of the branch as an attempt that began at `started_at` makes it: its own, and those of earlier
+/// publications.
+pub(super) async fn all_files(
+    unit: &mut Unit,
+    publication: &Publication,
+    (attempt, started_at): (u32, Timestamp),
+) -> Result<Files> {
+    let own = bytes(unit.publication_log_files(publication.id, attempt).await?);
     let origin = checkpoint_of(&own)?.map(|checkpoint| checkpoint.origin);
     let mut files = Files::new();
-    for earlier in earlier_files(unit, taken).await? {
+    for earlier in earlier_files(unit, publication, started_at).await? {
         if checkpoint_of(&earlier)?.map(|checkpoint| checkpoint.origin) == origin {
             files.extend(earlier);
         }
@@ -83,10 +88,11 @@ pub(super) async fn all_files(unit: &mut Unit, taken: &Taken) -> Result<Files> {
 }
 
 /// What earlier publications of the line to the branch added, oldest first.
-async fn earlier_files(unit: &mut Unit, taken: &Taken) -> Result<Vec<Files>> {
+async fn earlier_files(unit: &mut Unit, publication: &Publication, started_at: Timestamp) -> Result<Vec<Files>> {
     let mut found = Vec::new();
-    for earlier in earlier_publications(unit, taken).await? {
-        let files = bytes(unit.publication_log_files(earlier.id, None).await?);
+    for earlier in earlier_publications(unit, publication, started_at).await? {
+        let Some(attempt) = earlier.log_attempt else { continue };
+        let files = bytes(unit.publication_log_files(earlier.id, attempt).await?);
         if !files.is_empty() {
             found.push(files);
         }
@@ -103,7 +109,7 @@ async fn shown(unit: &mut Unit, taken: &Taken) -> Result<Vec<PublicationLogFile>
     let mut prover = Prover::new(unit).await?;
     let mut proved = BTreeSet::new();
     let mut newest: Option<u64> = None;
-    for files in earlier_files(unit, taken).await? {
+    for files in earlier_files(unit, publication, taken.started_at).await? {
         let checkpoint = checkpoint_of(&files)?;
         if let Some(earlier) = checkpoint.filter(|checkpoint| checkpoint.origin == prover.origin()) {
             proved.extend(PublishedLog::proved(&files).map_err(Error::internal)?);

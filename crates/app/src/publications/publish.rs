@@ -115,6 +115,7 @@ async fn fresh(
         tries: 0,
         detail: None,
         receipt: None,
+        log_attempt: None,
         created_by: unit.actor().principal,
         created_at: unit.now(),
         finished_at: None,

@@ -17,8 +17,8 @@ on_both_engines! {
     a_save_needs_the_publication_as_it_was_read
     another_catalog_on_the_branch_is_found_until_it_gave_up
     what_was_published_to_a_branch_is_listed_in_order
-    an_unsure_commit_is_found_in_the_present_attempt
-    waiting_publications_expect_one_head
+    an_earlier_publication_that_may_be_on_the_branch_is_found
+    queued_publications_of_a_branch_are_listed
     due_publications_are_the_unfinished_ones_whose_time_has_come
     attempts_are_kept_apart
 }
@@ -68,6 +68,7 @@ impl Branch {
             tries: 0,
             detail: None,
             receipt: None,
+            log_attempt: None,
             created_by: self.ground.principal.id,
             created_at: at(0),
             finished_at: None,
@@ -136,6 +137,7 @@ async fn a_save_needs_the_publication_as_it_was_read(engine: Engine) {
         tries: 0,
         detail: Some(AWKWARD.into()),
         receipt: Some("{\"receipt\":1}".into()),
+        log_attempt: Some(1),
         finished_at: Some(at(150)),
         ..queued.clone()
     };
@@ -216,63 +218,69 @@ async fn what_was_published_to_a_branch_is_listed_in_order(engine: Engine) {
     assert!(tx.published_to_branch(unknown, &main, at(99)).await.unwrap().is_empty());
 }
 
-async fn an_unsure_commit_is_found_in_the_present_attempt(engine: Engine) {
+async fn an_earlier_publication_that_may_be_on_the_branch_is_found(engine: Engine) {
     let branch = Branch::new(engine).await;
-    let (remote, main) = (branch.remote.id, line("main"));
+    let later = branch.publication(99);
     let mut tx = branch.fixture.write().await;
     for (revision, state) in (1..).zip(PublicationState::ALL.iter().copied()) {
         let publication = Publication { state, attempt: 2, ..branch.publication(revision) };
         tx.insert_publication(&publication).await.unwrap();
-        for (number, commit) in [(1, format!("old-{state}")), (2, format!("new-{state}"))] {
+        for number in [1, 2] {
             let mut attempt = attempt(&publication, Json::Null);
             attempt.attempt = number;
             tx.insert_publication_attempt(&attempt).await.unwrap();
-            attempt.commit_id = Some(commit);
-            tx.save_publication_attempt(&attempt).await.unwrap();
         }
-        let unsure = matches!(state, PublicationState::Pushing | PublicationState::Verifying);
-        let new = format!("new-{state}");
-        let found = tx.unsure_publication_of_commit(remote, &main, &new).await.unwrap();
-        assert_same(found, unsure.then_some(publication));
-        let old = format!("old-{state}");
-        assert!(tx.unsure_publication_of_commit(remote, &main, &old).await.unwrap().is_none());
+        assert!(tx.unsure_publication_before(&later).await.unwrap().is_none(), "no attempt has made a commit");
+        // One attempt with a commit is enough, also when another came after it.
+        let mut made = attempt(&publication, Json::Null);
+        (made.attempt, made.commit_id) = (1, Some("abc".into()));
+        tx.save_publication_attempt(&made).await.unwrap();
+        let unsure = matches!(
+            state,
+            PublicationState::Queued
+                | PublicationState::Committing
+                | PublicationState::Pushing
+                | PublicationState::Verifying
+        );
+        let found = tx.unsure_publication_before(&later).await.unwrap();
+        assert_same(found, unsure.then_some(publication.clone()));
+        for other in [
+            publication.clone(),
+            Publication { branch: line("release"), ..later.clone() },
+            Publication { line: line("release"), ..later.clone() },
+            Publication { remote_id: id!(branch.fixture, RemoteId), ..later.clone() },
+            Publication { project_id: id!(branch.fixture, ProjectId), ..later.clone() },
+        ] {
+            assert!(tx.unsure_publication_before(&other).await.unwrap().is_none(), "{other:?}");
+        }
+        // Out of the way of the next one.
+        let done = Publication { state: PublicationState::Failed, ..publication.clone() };
+        assert!(tx.save_publication(&publication, &done).await.unwrap());
     }
-    let pushing = "new-pushing";
-    assert!(tx.unsure_publication_of_commit(remote, &line("release"), pushing).await.unwrap().is_none());
-    let unknown = id!(branch.fixture, RemoteId);
-    assert!(tx.unsure_publication_of_commit(unknown, &main, pushing).await.unwrap().is_none());
 }
 
-async fn waiting_publications_expect_one_head(engine: Engine) {
+async fn queued_publications_of_a_branch_are_listed(engine: Engine) {
     let branch = Branch::new(engine).await;
     let (remote, main) = (branch.remote.id, line("main"));
-    let (head, other) = (json!({ "commit": "abc", "tree": "def" }), json!({ "missing": true }));
     let mut tx = branch.fixture.write().await;
-    let mut waiting = Vec::new();
-    for (revision, state, expected_head) in [
-        (2, PublicationState::Queued, &head),
-        (1, PublicationState::Queued, &head),
-        (3, PublicationState::Queued, &other),
-        (4, PublicationState::Committing, &head),
-    ] {
-        let publication = Publication { state, attempt: 2, ..branch.publication(revision) };
+    let mut queued = Vec::new();
+    for (revision, state) in
+        [(2, PublicationState::Queued), (1, PublicationState::Queued), (3, PublicationState::Committing)]
+    {
+        let publication = Publication { state, ..branch.publication(revision) };
         tx.insert_publication(&publication).await.unwrap();
-        // The attempt before expected the other head.
-        let before = if *expected_head == head { &other } else { &head };
-        let earlier = Publication { attempt: 1, ..publication.clone() };
-        tx.insert_publication_attempt(&attempt(&earlier, before.clone())).await.unwrap();
-        tx.insert_publication_attempt(&attempt(&publication, expected_head.clone())).await.unwrap();
-        waiting.push(publication.id);
+        queued.push(publication.id);
     }
-    let found = tx.publications_waiting_for(remote, &main, &head).await.unwrap();
-    assert_eq!(ids(&found), waiting[..2]);
-    // The order of members does not matter.
-    let reordered: Json = serde_json::from_str(r#"{"tree":"def","commit":"abc"}"#).unwrap();
-    let found = tx.publications_waiting_for(remote, &main, &reordered).await.unwrap();
-    assert_eq!(ids(&found), waiting[..2]);
-    assert_eq!(ids(&tx.publications_waiting_for(remote, &main, &other).await.unwrap()), waiting[2..3]);
-    assert!(tx.publications_waiting_for(remote, &line("release"), &head).await.unwrap().is_empty());
-    assert!(tx.publications_waiting_for(remote, &main, &json!("abc")).await.unwrap().is_empty());
+    let elsewhere = Publication { branch: line("release"), ..branch.publication(4) };
+    tx.insert_publication(&elsewhere).await.unwrap();
+    assert_eq!(ids(&tx.queued_publications(remote, &main).await.unwrap()), [queued[1], queued[0]]);
+    assert_eq!(ids(&tx.queued_publications(remote, &line("release")).await.unwrap()), [elsewhere.id]);
+    let unknown = id!(branch.fixture, RemoteId);
+    assert!(tx.queued_publications(unknown, &main).await.unwrap().is_empty());
+    for revision in 10..110 {
+        tx.insert_publication(&branch.publication(revision)).await.unwrap();
+    }
+    assert_eq!(tx.queued_publications(remote, &main).await.unwrap().len(), 100);
 }
 
 async fn due_publications_are_the_unfinished_ones_whose_time_has_come(engine: Engine) {

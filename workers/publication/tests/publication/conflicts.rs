@@ -10,6 +10,7 @@ on_both_engines! {
     a_foreign_commit_is_a_conflict_until_the_caller_has_seen_it
     what_was_to_come_after_a_conflict_is_one
     a_rewritten_history_that_holds_the_publication_is_found
+    a_rewritten_commit_of_an_earlier_attempt_counts_as_what_it_shows
     of_two_that_race_one_is_published
 }
 
@@ -65,6 +66,42 @@ async fn a_rewritten_history_that_holds_the_publication_is_found(engine: Engine)
     let view = world.try_once(id).await;
     assert_eq!(view["state"], "published", "{view}");
     assert_eq!(world.commits(), [view["attempts"][0]["commit"].as_str().unwrap()]);
+}
+
+async fn a_rewritten_commit_of_an_earlier_attempt_counts_as_what_it_shows(engine: Engine) {
+    let world = World::new(engine).await;
+    world.revision(1).await;
+    let id = world.ask(1, json!({ "commit": null })).await;
+    world.kill_after_push(id).await;
+    let pushed = world.head().unwrap();
+    // A person spoils the commit, and the publication ends in conflict.
+    let work = world.checkout();
+    std::fs::write(work.join("catalog.json"), "{}").unwrap();
+    world.git(&work, &["commit", "--quiet", "--all", "--amend", "-m", "Spoilt"]);
+    world.git(&work, &["push", "--quiet", "--force", "origin", "HEAD:refs/heads/catalog"]);
+    let view = world.try_once(id).await;
+    assert_eq!(view["state"], "conflict", "{view}");
+    assert!(view["detail"].as_str().unwrap().contains("catalog.json"), "{view}");
+
+    // Then they put it right, in a commit of their own, and the log has gone on meanwhile.
+    world.git(&work, &["checkout", "--quiet", &pushed, "--", "catalog.json"]);
+    world.git(&work, &["commit", "--quiet", "--all", "--amend", "-m", "In other words"]);
+    world.git(&work, &["push", "--quiet", "--force", "origin", "HEAD:refs/heads/catalog"]);
+    let rewritten = world.head().unwrap();
+    world.ask_again(id, 1, json!({ "commit": rewritten })).await.unwrap();
+    let view = world.try_once(id).await;
+    assert_eq!(view["state"], "published", "{view}");
+    assert_eq!(view["attempts"][1]["commit"], rewritten);
+    assert_eq!(world.commits(), [rewritten]);
+
+    // What comes next keeps the proofs that the branch has, not those of the attempt that pushed nothing.
+    let before = world.files();
+    world.revision(2).await;
+    world.published(2).await;
+    let after = world.files();
+    let stays = |path: &&String| path.starts_with("log/proofs/");
+    assert!(before.keys().filter(stays).all(|path| after.get(path) == before.get(path)));
+    assert_eq!(verify_catalog(&read_tree(&world.checkout()).unwrap(), &world.keys).unwrap().revision, 2);
 }
 
 async fn of_two_that_race_one_is_published(engine: Engine) {
