@@ -59,9 +59,9 @@ pub struct CatalogRevisionView {
     pub digest: Sha256Digest,
     /// Digest of the one before; null for the first.
     pub previous_digest: Option<Sha256Digest>,
-    /// What made it.
+    /// What made it; when that is the end of an entry in an environment that the caller does not see, only its kind.
     pub cause: serde_json::Value,
-    /// The signed statement: a DSSE envelope.
+    /// The signed statement, a DSSE envelope; null when the caller does not see all of the cause, which is in it.
     pub envelope: serde_json::Value,
     /// When it was made.
     pub created_at: Timestamp,
@@ -130,7 +130,7 @@ pub struct ListedRevisionView {
     pub digest: Sha256Digest,
     /// Digest of the one before; null for the first.
     pub previous_digest: Option<Sha256Digest>,
-    /// What made it.
+    /// What made it; when that is the end of an entry in an environment that the caller does not see, only its kind.
     pub cause: serde_json::Value,
     /// When it was made.
     pub created_at: Timestamp,

@@ -11,9 +11,10 @@ use pinhole_core::{
     Actor, BaselineEntryId, BaselineKey, EntryState, EnvironmentId, Error, LineName, Permission, ProjectId, Result,
 };
 use pinhole_receipt::{
-    CatalogEntry, CatalogInput, CatalogRevision as Statement, Envelope, Predicate as _, RevisionContent,
+    CatalogEntry, CatalogInput, CatalogRevision as Statement, Envelope, Predicate as _, RevisionCause, RevisionContent,
 };
 use pinhole_store::{CatalogRevision, Entry, Project};
+use serde_json::{Value, json};
 
 use crate::{App, page, runs, unit::Unit};
 
@@ -29,11 +30,12 @@ pub(crate) async fn get_revision(app: &App, actor: &Actor, command: GetCatalogRe
                 None => None,
                 Some(id) => Some(path_of(unit, &revision, visible.as_deref(), id).await?),
             };
+            let cause = shown_cause(unit, visible.as_deref(), &revision).await?;
             let (number, limit) = (revision.revision, page::to_load(command.limit));
             let (line, visible) = (&command.line, visible.as_deref());
             let mut found = unit.entries_at(project.id, line, number, visible, after.as_deref(), limit).await?;
             let next_cursor = page::cut(&mut found, command.limit, |entry| entry.id);
-            revision_view(project, revision, found, next_cursor)
+            revision_view(project, revision, cause, (found, next_cursor))
         })
     })
     .await
@@ -52,17 +54,48 @@ pub(crate) async fn list_revisions(
             let limit = page::to_load(command.limit);
             let mut found = unit.list_catalog_revisions(project.id, &command.line, before, limit).await?;
             let next_cursor = page::cut(&mut found, command.limit, |last| last.revision);
-            let listed = |revision: CatalogRevision| ListedRevisionView {
-                revision: revision.revision,
-                digest: revision.sha256,
-                previous_digest: revision.previous_sha256,
-                cause: revision.cause,
-                created_at: revision.created_at,
-            };
-            Ok(CatalogRevisionList { revisions: found.into_iter().map(listed).collect(), next_cursor })
+            let visible = runs::visible_environments(unit, project.id).await?;
+            let mut revisions = Vec::with_capacity(found.len());
+            for revision in found {
+                revisions.push(ListedRevisionView {
+                    cause: shown_cause(unit, visible.as_deref(), &revision).await?.value,
+                    revision: revision.revision,
+                    digest: revision.sha256,
+                    previous_digest: revision.previous_sha256,
+                    created_at: revision.created_at,
+                });
+            }
+            Ok(CatalogRevisionList { revisions, next_cursor })
         })
     })
     .await
+}
+
+/// What made a revision, as far as a caller may know.
+struct ShownCause {
+    value: Value,
+    is_whole: bool,
+}
+
+/// The cause of a revision for who sees the `visible` environments: of an entry in another one, no more than that one
+/// ended.
+async fn shown_cause(
+    unit: &mut Unit,
+    visible: Option<&[EnvironmentId]>,
+    revision: &CatalogRevision,
+) -> Result<ShownCause> {
+    let whole = ShownCause { value: revision.cause.clone(), is_whole: true };
+    let Some(visible) = visible else { return Ok(whole) };
+    let cause: RevisionCause = serde_json::from_value(revision.cause.clone()).map_err(Error::internal)?;
+    let entry = match cause {
+        RevisionCause::Retired { entry, .. } | RevisionCause::Invalidated { entry, .. } => entry,
+        RevisionCause::Consumed { .. } | RevisionCause::Forked { .. } => return Ok(whole),
+    };
+    let entry = unit.entry(entry).await?.ok_or_else(|| Error::internal("a revision that ended no entry"))?;
+    if visible.contains(&entry.environment_id) {
+        return Ok(whole);
+    }
+    Ok(ShownCause { value: json!({ "kind": revision.cause["kind"] }), is_whole: false })
 }
 
 async fn select(unit: &mut Unit, project: ProjectId, command: &GetCatalogRevision) -> Result<CatalogRevision> {
@@ -93,17 +126,18 @@ async fn path_of(
 fn revision_view(
     project: Project,
     revision: CatalogRevision,
-    entries: Vec<Entry>,
-    next_cursor: Option<Cursor>,
+    cause: ShownCause,
+    (entries, next_cursor): (Vec<Entry>, Option<Cursor>),
 ) -> Result<CatalogRevisionView> {
+    let envelope = if cause.is_whole { serde_json::from_str(&revision.envelope) } else { Ok(Value::Null) };
     Ok(CatalogRevisionView {
         project: project.slug,
         line: revision.line,
         revision: revision.revision,
         digest: revision.sha256,
         previous_digest: revision.previous_sha256,
-        cause: revision.cause,
-        envelope: serde_json::from_str(&revision.envelope).map_err(Error::internal)?,
+        cause: cause.value,
+        envelope: envelope.map_err(Error::internal)?,
         created_at: revision.created_at,
         entries: entries.into_iter().map(entry_view).collect(),
         next_cursor,

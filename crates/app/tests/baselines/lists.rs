@@ -5,6 +5,7 @@ use pinhole_testkit::Engine;
 use serde_json::{Value, json};
 
 use crate::{
+    lifecycle::Owned,
     path::{Path, darker},
     support::{Bench, GOOD, PROJECT, SCENARIO, refused},
 };
@@ -136,6 +137,45 @@ async fn revisions_are_listed_with_their_causes() {
     assert_eq!((&revisions[0]["digest"], &revisions[0]["previous_digest"]), (&second["digest"], &first["digest"]));
     assert_eq!(revisions[1]["cause"], json!({ "kind": "consumed", "approval": approval["id"] }));
     assert!(list("other").await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn why_an_entry_ended_is_for_those_who_see_its_environment() {
+    let owned = Owned::on(Engine::Sqlite).await;
+    let bench = owned.bench();
+    bench.person("Otto", &[Role::Owner]).await;
+    let human = owned.session("Otto").await;
+    let entry = owned.entry("cart").await;
+    owned.end(&human, "retire_baseline", &entry, json!({})).await.unwrap();
+    let total = owned.entry("total").await;
+    let second = json!({ "expected_version": 2, "reason": "it showed a secret" });
+    owned.end(&human, "invalidate_baseline", &total, second).await.unwrap();
+    let viewer = async |name: &str, environment| {
+        bench.principal(PrincipalClass::Service, name, environment, &[Role::Viewer]).await
+    };
+    for (actor, sees) in [
+        (viewer("everywhere", None).await, true),
+        (viewer("here", Some("staging")).await, true),
+        (viewer("elsewhere", Some("live")).await, false),
+    ] {
+        let list = json!({ "project": PROJECT });
+        let listed = all(bench, &actor, "list_catalog_revisions", "revisions", list).await;
+        assert_eq!(listed.len(), 3, "every revision is there");
+        for (index, kind, reason) in [(0, "invalidated", "it showed a secret"), (1, "retired", "no longer shown")] {
+            let number = 3 - index;
+            let input = json!({ "project": PROJECT, "revision": number });
+            let read = bench.call(&actor, "get_catalog_revision", input).await.unwrap();
+            assert_eq!(read["cause"], listed[index]["cause"]);
+            if sees {
+                assert_eq!((&read["cause"]["kind"], &read["cause"]["reason"]), (&json!(kind), &json!(reason)));
+                assert!(read["envelope"].is_object());
+            } else {
+                assert_eq!((&read["cause"], &read["envelope"]), (&json!({ "kind": kind }), &Value::Null));
+            }
+            assert!(read["digest"].is_string());
+        }
+        assert_eq!(listed[2]["cause"]["kind"], "consumed");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

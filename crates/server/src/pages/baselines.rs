@@ -184,6 +184,7 @@ mod tests {
         );
         let retired = json!({ "kind": "retired", "entry": "ben_1", "principal": "prn_1", "reason": "<old>" });
         assert_eq!(cause(&retired), "retired <code>ben_1</code>: &lt;old&gt;");
+        assert_eq!(cause(&json!({ "kind": "retired" })), "retired", "to who does not see the entry's environment");
         let forked = json!({ "kind": "forked", "line": "main", "revision": 3, "digest": "sha256:0" });
         assert_eq!(cause(&forked), "forked from line main");
     }
