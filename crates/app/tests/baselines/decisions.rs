@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     dump::changed,
     path::{DAY, Path, darker, id, reason},
-    support::{GOOD, PROJECT, refused},
+    support::{GOOD, PROJECT, authenticate, refused},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -85,6 +85,43 @@ async fn two_persons_apply_as_soon_as_there_are_two_approvers() {
     // What others made she decides as before.
     let others = path.request(items).await.unwrap();
     assert_eq!(path.decide(&others, Outcome::Approve).await.unwrap()["state"], "approved");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_decision_stays_counted_when_its_person_loses_the_role() {
+    let path = Path::on(Engine::Sqlite).await;
+    let bert = path.bench.person("Bert", &[Role::Approver]).await;
+    let olga = authenticate(&path.bench.app, "Olga").await;
+    let session = path.bench.app.begin_session(olga.principal, "test").await.unwrap();
+    let olga = path.bench.app.authenticate_session(&session.secret, olga.request).await.unwrap();
+    let policy = json!({ "project": PROJECT, "quorum": 2, "expected_version": 0 });
+    path.bench.call(&olga, "update_baseline_policy", policy).await.unwrap();
+    let mut voted = Vec::new();
+    for checkpoint in ["cart", "total", "total"] {
+        let items = json!([path.item("staging", checkpoint, 10).await]);
+        let asked = path.request(items).await.unwrap();
+        let once = path.decide(&asked, Outcome::Approve).await.unwrap();
+        assert_eq!(once["state"], "pending", "two have to");
+        voted.push(once);
+    }
+    let [kept, objected, rejected] = &voted[..] else { panic!("three") };
+    let (anna, project) = ("Anna".parse().unwrap(), PROJECT.parse().unwrap());
+    path.bench.app.revoke_grant(&anna, &project, None, Role::Approver).await.unwrap();
+    let next = path.requested(darker(30)).await;
+    assert_eq!(refused(path.decide(&next, Outcome::Approve).await).0, "permission_denied", "she decides no more");
+
+    // What she decided stays decided; who thinks otherwise denies, or has the capture rejected.
+    let approved = path.decide_as(&bert, "Bert", kept, Outcome::Approve).await.unwrap();
+    assert_eq!((&approved["state"], approved["decisions"].as_array().unwrap().len()), (&json!("approved"), 2));
+    assert_eq!(path.consume(&approved, 0).await.unwrap()["revision"], 1);
+    assert_eq!(path.decide_as(&bert, "Bert", objected, Outcome::Deny).await.unwrap()["state"], "denied");
+    let rejected = path.decide_as(&bert, "Bert", rejected, Outcome::Approve).await.unwrap();
+    let candidate = rejected["intent"]["items"][0]["candidate"].as_str().unwrap().parse().unwrap();
+    let mut tx = path.bench.app.store().begin_read().await.unwrap();
+    let receipt = tx.candidate(candidate).await.unwrap().unwrap().receipt_id.unwrap();
+    drop(tx);
+    path.review(&[receipt], Disposition::Reject).await;
+    assert_eq!(refused(path.consume(&rejected, 1).await), ("conflict", "superseded".into()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
