@@ -9,6 +9,47 @@ use crate::world::{Answer, Session, World};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
+/// A world in which Rob has accepted a capture and an approval of it is asked for, which Ann may give.
+struct Asked {
+    world: World,
+    /// The run's result.
+    result: Value,
+    approval: Value,
+    rob: Session,
+    ann: Session,
+}
+
+impl Asked {
+    async fn new() -> Self {
+        let world = World::new().await;
+        world.prepare().await;
+        let result = world.run(200).await;
+        let rob = world.browser("rob", &[Role::Reviewer]).await;
+        let ann = world.browser("ann", &[Role::Approver]).await;
+        let approval = world.requested(&result, &rob).await;
+        Self { world, result, approval, rob, ann }
+    }
+
+    /// Where the approval is, on pages and below `/api/v1`.
+    fn path(&self) -> String {
+        format!("/approvals/{}", self.approval["id"].as_str().unwrap())
+    }
+
+    /// Ann approves on the page, and it is consumed into the first revision.
+    async fn consume(&self) {
+        let (world, path) = (&self.world, self.path());
+        let version = self.approval["version"].to_string();
+        let decided = decision(&self.ann, &version);
+        let decided = world.submit(&self.ann, &format!("{path}/decision"), "same-origin", &decided).await;
+        assert_eq!(decided.status(), 303, "{}", decided.text());
+        let consumption = json!({
+            "intent_digest": self.approval["intent_digest"], "expected_version": 0, "idempotency_key": "consume",
+        });
+        let made = world.post(&format!("/api/v1{path}/consume"), &world.token, &consumption).await;
+        assert_eq!(made.status(), 201, "{}", made.text());
+    }
+}
+
 impl World {
     /// A browser of somebody with these roles in the project `shop`, who has just signed in.
     async fn browser(&self, name: &str, roles: &[Role]) -> Session {
@@ -130,64 +171,57 @@ async fn the_review_form_is_for_reviewers_alone() {
 
 #[tokio::test]
 async fn a_person_reviews_and_another_decides_on_pages() {
-    let world = World::new().await;
-    world.prepare().await;
-    let result = world.run(200).await;
-    let (rob, ann) = (world.browser("rob", &[Role::Reviewer]).await, world.browser("ann", &[Role::Approver]).await);
-    let approval = world.requested(&result, &rob).await;
-    let run = world.page(&rob, &format!("/runs/{}", result["run_id"].as_str().unwrap())).await.text();
+    let asked = Asked::new().await;
+    let Asked { world, result, approval, rob, ann } = &asked;
+    let run = world.page(rob, &format!("/runs/{}", result["run_id"].as_str().unwrap())).await.text();
     assert!(run.contains("as drawn\n&lt;b&gt;bold&lt;/b&gt;") && !run.contains("<b>bold"), "{run}");
 
-    let path = format!("/approvals/{}", approval["id"].as_str().unwrap());
-    let listed = world.page(&ann, "/projects/shop/approvals").await.text();
+    let path = asked.path();
+    let listed = world.page(ann, "/projects/shop/approvals").await.text();
     assert!(listed.contains(&format!("href=\"{path}\"")), "{listed}");
-    let page = world.page(&ann, &path).await.text();
+    let page = world.page(ann, &path).await.text();
     let picture = result["checkpoints"][0]["picture"]["content"]["path"].as_str().unwrap();
     for text in [picture, approval["intent_digest"].as_str().unwrap(), "/decision\"", "<strong>ada</strong>", &ann.csrf]
     {
         assert!(page.contains(text), "{text}: {page}");
     }
-    assert!(!world.page(&rob, &path).await.text().contains("/decision\""), "a reviewer is no approver");
+    assert!(!world.page(rob, &path).await.text().contains("/decision\""), "a reviewer is no approver");
 
     let decide = format!("{path}/decision");
     let version = approval["version"].to_string();
-    let decided = world.submit(&ann, &decide, "same-origin", &decision(&ann, &version)).await;
+    let decided = world.submit(ann, &decide, "same-origin", &decision(ann, &version)).await;
     assert_eq!((decided.status().as_u16(), decided.header("location")), (303, path.as_str()), "{}", decided.text());
     let after = world.get(&format!("/api/v1{path}"), &world.token).await.json();
     assert_eq!((after["state"].as_str(), after["decisions"][0]["via"].as_str()), (Some("approved"), Some("session")));
-    let page = world.page(&ann, &path).await.text();
+    let page = world.page(ann, &path).await.text();
     assert!(page.contains("looked at it") && page.contains("<strong>ann</strong>"), "{page}");
     assert!(!page.contains("/decision\""), "what is decided is not decided again");
-    let again = world.submit(&ann, &decide, "same-origin", &decision(&ann, &version)).await;
+    let again = world.submit(ann, &decide, "same-origin", &decision(ann, &version)).await;
     assert_eq!(again.status(), 409, "{}", again.text());
     assert!(again.text().contains("conflict") && again.text().contains(again.header("x-request-id")));
 }
 
 #[tokio::test]
 async fn forms_without_token_and_forms_of_others_change_nothing() {
-    let world = World::new().await;
-    world.prepare().await;
-    let result = world.run(200).await;
-    let (rob, ann) = (world.browser("rob", &[Role::Reviewer]).await, world.browser("ann", &[Role::Approver]).await);
-    let approval = world.requested(&result, &rob).await;
-    let path = format!("/approvals/{}", approval["id"].as_str().unwrap());
+    let asked = Asked::new().await;
+    let (path, Asked { world, approval, rob, ann, .. }) = (asked.path(), &asked);
     let decide = format!("{path}/decision");
     let version = approval["version"].to_string();
-    let good = decision(&ann, &version);
+    let good = decision(ann, &version);
     for (site, fields) in [
         ("cross-site", good.to_vec()),
         ("same-site", good.to_vec()),
         ("same-origin", good[1..].to_vec()),
         ("same-origin", [&[("csrf_token", rob.csrf.as_str())], &good[1..]].concat()),
-        ("same-origin", decision(&ann, "x").to_vec()),
+        ("same-origin", decision(ann, "x").to_vec()),
         ("same-origin", [&good[..3], &[("reason", " ")]].concat()),
     ] {
-        let refused = world.submit(&ann, &decide, site, &fields).await;
+        let refused = world.submit(ann, &decide, site, &fields).await;
         assert!(matches!(refused.status().as_u16(), 401 | 403 | 422), "{site} {fields:?}: {}", refused.status());
         assert!(refused.header("content-type").starts_with("text/html"), "{site} {fields:?}");
     }
     // Somebody without the role, however they come by the form.
-    let reviewer = world.submit(&rob, &decide, "same-origin", &decision(&rob, &version)).await;
+    let reviewer = world.submit(rob, &decide, "same-origin", &decision(rob, &version)).await;
     assert_eq!(reviewer.status(), 403, "{}", reviewer.text());
     let after = world.get(&format!("/api/v1{path}"), &world.token).await.json();
     assert_eq!((after["state"].as_str(), after["version"].to_string()), (Some("pending"), version));
@@ -195,38 +229,27 @@ async fn forms_without_token_and_forms_of_others_change_nothing() {
 
 #[tokio::test]
 async fn the_baselines_of_each_line_are_shown() {
-    let world = World::new().await;
-    world.prepare().await;
-    let result = world.run(200).await;
-    let (rob, ann) = (world.browser("rob", &[Role::Reviewer]).await, world.browser("ann", &[Role::Approver]).await);
-    let approval = world.requested(&result, &rob).await;
-    let path = format!("/approvals/{}", approval["id"].as_str().unwrap());
-    let version = approval["version"].to_string();
-    let decided = decision(&ann, &version);
-    assert_eq!(world.submit(&ann, &format!("{path}/decision"), "same-origin", &decided).await.status(), 303);
-    let consumption = json!({
-        "intent_digest": approval["intent_digest"], "expected_version": 0, "idempotency_key": "consume",
-    });
-    let made = world.post(&format!("/api/v1{path}/consume"), &world.token, &consumption).await;
-    assert_eq!(made.status(), 201, "{}", made.text());
+    let asked = Asked::new().await;
+    asked.consume().await;
+    let Asked { world, ann, .. } = &asked;
     let baselines = "/projects/shop/baselines";
-    let page = world.page(&ann, baselines).await.text();
+    let page = world.page(ann, baselines).await.text();
     assert!(page.contains("Revision 1 ") && !page.contains("class=\"lines\""), "one line needs no list: {page}");
 
     let owner = world.browser("olga", &[Role::Owner]).await;
     let fork = json!({ "line": "release/1", "revision": 1, "idempotency_key": "fork" });
     let forked = world.post_as(&owner, "/api/v1/catalog/shop/fork", &fork).await;
     assert_eq!(forked.status(), 201, "{}", forked.text());
-    let page = world.page(&ann, baselines).await.text();
+    let page = world.page(ann, baselines).await.text();
     let other = format!("{baselines}?line=release%2F1");
     for text in [format!("href=\"{other}\""), "forked from main revision 1".into(), "aria-current=\"true\">main".into()]
     {
         assert!(page.contains(&text), "{text}: {page}");
     }
-    let page = world.page(&ann, &other).await.text();
+    let page = world.page(ann, &other).await.text();
     assert!(page.contains("aria-current=\"true\">release/1") && page.contains("<td>"), "{page}");
     for nowhere in ["release%2F2", "%3Cb%3E"] {
-        let page = world.page(&ann, &format!("{baselines}?line={nowhere}")).await;
+        let page = world.page(ann, &format!("{baselines}?line={nowhere}")).await;
         assert_eq!(page.status(), 404, "{}", page.text());
     }
 }
@@ -258,30 +281,23 @@ async fn extracted_values_are_shown_field_by_field() {
 
 #[tokio::test]
 async fn a_refused_publication_says_what_was_to_be_published_and_why_it_was_not() {
-    let world = World::new().await;
-    world.prepare().await;
-    let result = world.run(200).await;
-    let (rob, ann) = (world.browser("rob", &[Role::Reviewer]).await, world.browser("ann", &[Role::Approver]).await);
-    world.browser("ada", &[Role::Publisher]).await;
-    let approval = world.requested(&result, &rob).await;
+    let asked = Asked::new().await;
+    asked.consume().await;
+    let Asked { world, approval, ann, .. } = &asked;
     let id = approval["id"].as_str().unwrap();
-    let decided = world.submit(&ann, &format!("/approvals/{id}/decision"), "same-origin", &decision(&ann, "1")).await;
-    assert_eq!(decided.status(), 303, "{}", decided.text());
-    let consume = json!({ "intent_digest": approval["intent_digest"], "expected_version": 0, "idempotency_key": "c" });
-    let made = world.post(&format!("/api/v1/approvals/{id}/consume"), &world.token, &consume).await;
-    assert_eq!(made.status(), 201, "{}", made.text());
+    world.browser("ada", &[Role::Publisher]).await;
     world.app.put_remote(&"depot".parse().unwrap(), "/srv/catalog.git", &["main".into()]).await.unwrap();
     let publish = json!({ "project": "shop", "remote": "depot", "branch": "main", "expected_head": { "commit": null },
         "expected_version": 1, "idempotency_key": "p" });
     let publication = world.post("/api/v1/publications", &world.token, &publish).await.json();
     let path = format!("/publications/{}", publication["id"].as_str().unwrap());
-    let queued = world.page(&ann, &path).await.text();
+    let queued = world.page(ann, &path).await.text();
     assert!(queued.contains("waits for its turn") && queued.contains("http-equiv=\"refresh\""), "{queued}");
 
     let work =
         world.app.claim_publication(publication["id"].as_str().unwrap().parse().unwrap()).await.unwrap().unwrap();
     assert!(world.app.end_publication(&work.lease, Unpublished::Rejected, "hook: <no>").await.unwrap());
-    let page = world.page(&ann, &path).await.text();
+    let page = world.page(ann, &path).await.text();
     let revision = "/projects/shop/baselines?line=main&amp;revision=1";
     for text in
         ["badge rejected", "the remote refused it", "hook: &lt;no&gt;", "not to exist", "none on the branch", revision]
@@ -289,9 +305,9 @@ async fn a_refused_publication_says_what_was_to_be_published_and_why_it_was_not(
         assert!(page.contains(text), "{text}: {page}");
     }
     assert!(!page.contains("http-equiv"), "it has ended");
-    let list = world.page(&ann, "/projects/shop/publications").await.text();
+    let list = world.page(ann, "/projects/shop/publications").await.text();
     assert!(list.contains(&format!("href=\"{path}\"")), "{list}");
-    let baselines = world.page(&ann, &revision.replace("&amp;", "&")).await.text();
+    let baselines = world.page(ann, &revision.replace("&amp;", "&")).await.text();
     assert!(baselines.contains(&format!("consumed by <a href=\"/approvals/{id}\"")), "{baselines}");
     let stranger = world.browser("eve", &[]).await;
     assert_eq!(world.page(&stranger, &path).await.status(), 404);
