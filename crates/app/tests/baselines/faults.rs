@@ -1,7 +1,7 @@
-//! Consumption that fails at one of its steps: nothing of it stays, nothing takes its place, and the same call does it
-//! all when the fault is gone.
+//! Calls that fail at one of their steps: nothing of them stays, nothing takes their place, and the same call does it all
+//! when the fault is gone.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use pinhole_app::{App, Parts, Settings};
 use pinhole_blobs::Blobs;
@@ -13,39 +13,44 @@ use serde_json::{Value, json};
 use crate::{
     dump::changed,
     lifecycle::Owned,
-    path::{Path, consumption, darker},
+    lines::RELEASE,
+    path::{Path, consumption, darker, id, reason},
     rows::on_both_engines,
-    support::{Bench, GOOD},
+    support::{Bench, GOOD, PROJECT},
 };
 
 on_both_engines! {
     a_consumption_that_fails_at_any_step_changes_nothing
+    a_decision_that_fails_at_any_step_changes_nothing
     a_gated_end_that_fails_at_any_step_changes_nothing
+    an_end_that_fails_at_any_step_changes_nothing
+    a_promotion_that_fails_at_any_step_changes_nothing
+    a_request_to_publish_that_fails_at_any_step_changes_nothing
 }
 
-/// Every write of a consumption, by table and kind.
-const CONSUMPTION: [(&str, &str); 9] = [
+/// A kind of write to a table.
+type Write = (&'static str, &'static str);
+
+/// What every audited change writes.
+const AUDITED: [Write; 3] = [("audit", "INSERT"), ("events", "INSERT"), ("log_entries", "INSERT")];
+
+/// What every further revision of a line writes.
+const REVISION: [Write; 4] = [
     ("catalog_lines", "INSERT"),
     ("baseline_entries", "UPDATE"),
-    ("baseline_entries", "INSERT"),
-    ("candidates", "UPDATE"),
-    ("approvals", "UPDATE"),
     ("catalog_revisions", "INSERT"),
     ("idempotency_keys", "INSERT"),
-    ("audit", "INSERT"),
-    ("events", "INSERT"),
 ];
 
-/// Every write of an end that a gate was asked for.
-const GATED_END: [(&str, &str); 7] = [
-    ("catalog_lines", "INSERT"),
-    ("baseline_entries", "UPDATE"),
-    ("approvals", "UPDATE"),
-    ("catalog_revisions", "INSERT"),
-    ("idempotency_keys", "INSERT"),
-    ("audit", "INSERT"),
-    ("events", "INSERT"),
-];
+/// A call with every write that it makes, beside those of [`AUDITED`].
+struct Call<'a> {
+    actor: &'a Actor,
+    operation: &'a str,
+    input: Value,
+    writes: Vec<Write>,
+    /// Whether it signs a statement.
+    signs: bool,
+}
 
 impl Bench {
     /// Lets every write of this kind to the table fail.
@@ -88,27 +93,37 @@ impl Bench {
         })
     }
 
-    /// Calls with each of the faults in turn, without the key, and then with none.
-    async fn through_faults(&self, faults: &[(&str, &str)], actor: &Actor, operation: &str, input: &Value) -> Value {
+    /// Calls with each write failing in turn, where it signs also without the key, and then with no fault.
+    async fn through_faults(&self, call: Call<'_>) -> Value {
+        let Call { actor, operation, input, writes, signs } = call;
         let before = self.dump();
         let unchanged = |what: &str, outcome: Result<Value>| {
             let error = outcome.expect_err(what);
-            assert_eq!(error.code().as_str(), "internal", "{what}: {error:?}");
+            assert_eq!(error.code().as_str(), "internal", "{operation} without {what}: {error:?}");
             let after = self.dump();
             assert_eq!(changed(&before, &after), [""; 0], "{operation} without {what}");
         };
-        for (table, kind) in faults {
+        let writes: Vec<_> = writes.into_iter().chain(AUDITED).collect();
+        for (table, kind) in &writes {
             self.break_writes(table, kind);
             let outcome = self.call(actor, operation, input.clone()).await;
             self.mend_writes(table);
             unchanged(&format!("{kind} on {table}"), outcome);
         }
-        let blobs = tempfile::TempDir::with_prefix("pinhole-blobs-").unwrap();
-        let Value::Object(members) = input.clone() else { panic!("an input is an object") };
-        let keyless = self.without_key(blobs.path());
-        let outcome = pinhole_app::operations()[operation].call(&keyless, actor, members).await;
-        unchanged("the statement key", outcome.map(|reply| reply.body));
-        self.call(actor, operation, input.clone()).await.unwrap()
+        if signs {
+            let blobs = tempfile::TempDir::with_prefix("pinhole-blobs-").unwrap();
+            let Value::Object(members) = input.clone() else { panic!("an input is an object") };
+            let keyless = self.without_key(blobs.path());
+            let outcome = pinhole_app::operations()[operation].call(&keyless, actor, members).await;
+            unchanged("the statement key", outcome.map(|reply| reply.body));
+        }
+        let done = self.call(actor, operation, input).await.unwrap();
+        let after = self.dump();
+        let jobs = |table: &str| table.eq_ignore_ascii_case("jobs") || table == "apalis.jobs";
+        let written: BTreeSet<_> =
+            changed(&before, &after).into_iter().map(|table| if jobs(table) { "{jobs}" } else { table }).collect();
+        assert_eq!(written, writes.iter().map(|(table, _)| *table).collect(), "every table of {operation}");
+        done
     }
 }
 
@@ -119,9 +134,29 @@ async fn a_consumption_that_fails_at_any_step_changes_nothing(engine: Engine) {
     let approval = path.decide(&approval, Outcome::Approve).await.unwrap();
     let mut input = consumption(&approval, 1);
     input["idempotency_key"] = "same".into();
-    let made = path.bench.through_faults(&CONSUMPTION, &path.maker, "consume_baseline_approval", &input).await;
+    let own = [("baseline_entries", "INSERT"), ("candidates", "UPDATE"), ("approvals", "UPDATE")];
+    let writes = REVISION.into_iter().chain(own).collect();
+    let (actor, operation) = (&path.maker, "consume_baseline_approval");
+    let made = path.bench.through_faults(Call { actor, operation, input, writes, signs: true }).await;
     assert_eq!((&made["revision"], &made["replayed"]), (&json!(2), &json!(false)));
     assert_eq!(path.state(&approval).await, "consumed");
+}
+
+async fn a_decision_that_fails_at_any_step_changes_nothing(engine: Engine) {
+    let path = Path::on(engine).await;
+    let (name, why) = ("Anna".parse().unwrap(), reason("as agreed"));
+    for (outcome, state) in [(Outcome::Deny, "denied"), (Outcome::Approve, "approved")] {
+        let approval = path.requested(GOOD).await;
+        let ticket = path.bench.app.create_decision_ticket(&name, id(&approval), outcome, &why).await.unwrap();
+        let input = json!({
+            "approval_id": approval["id"], "outcome": outcome, "reason": why, "ticket": ticket.secret,
+            "expected_version": 1,
+        });
+        let writes = vec![("tickets", "UPDATE"), ("decisions", "INSERT"), ("approvals", "UPDATE")];
+        let (actor, operation) = (&path.approver, "decide_approval");
+        let decided = path.bench.through_faults(Call { actor, operation, input, writes, signs: true }).await;
+        assert_eq!(decided["state"], state);
+    }
 }
 
 async fn a_gated_end_that_fails_at_any_step_changes_nothing(engine: Engine) {
@@ -133,10 +168,56 @@ async fn a_gated_end_that_fails_at_any_step_changes_nothing(engine: Engine) {
             "entry_id": cart["id"], "reason": "no longer shown", "expected_version": 1,
             "approval_id": approved["id"], "idempotency_key": "same",
         });
-        let done = owned.bench().through_faults(&GATED_END, &owned.owner, operation, &input).await;
+        let writes = REVISION.into_iter().chain([("approvals", "UPDATE")]).collect();
+        let call = Call { actor: &owned.owner, operation, input, writes, signs: true };
+        let done = owned.bench().through_faults(call).await;
         assert_eq!((&done["outcome"], &done["revision"]), (&json!("completed"), &json!(2)));
         assert_eq!(owned.path.state(&approved).await, "consumed");
     }
+}
+
+async fn an_end_that_fails_at_any_step_changes_nothing(engine: Engine) {
+    let owned = Owned::on(engine).await;
+    owned.bench().person("Otto", &[Role::Owner]).await;
+    let human = owned.session("Otto").await;
+    for (expected, operation, checkpoint) in [(1, "retire_baseline", "cart"), (2, "invalidate_baseline", "total")] {
+        let entry = owned.entry(checkpoint).await;
+        let input = json!({
+            "entry_id": entry["id"], "reason": "no longer shown", "expected_version": expected,
+            "idempotency_key": operation,
+        });
+        let call = Call { actor: &human, operation, input, writes: REVISION.to_vec(), signs: true };
+        let done = owned.bench().through_faults(call).await;
+        assert_eq!((&done["outcome"], &done["revision"]), (&json!("completed"), &json!(expected + 1)));
+    }
+}
+
+async fn a_promotion_that_fails_at_any_step_changes_nothing(engine: Engine) {
+    let path = Path::on(engine).await;
+    path.materialised(GOOD, 0).await;
+    path.fork(1).await;
+    path.changed_on(RELEASE, "cart", darker(60), 1).await;
+    let keeper = path.bench.service("keeper", &[Role::Owner]).await;
+    let input = json!({ "project": PROJECT, "from": RELEASE, "revision": 2, "idempotency_key": "same" });
+    let tables = ["candidates", "approvals", "approval_items", "idempotency_keys"];
+    let writes = tables.map(|table| (table, "INSERT")).to_vec();
+    let call = Call { actor: &keeper, operation: "promote_catalog_line", input, writes, signs: false };
+    assert_eq!(path.bench.through_faults(call).await["state"], "pending");
+}
+
+async fn a_request_to_publish_that_fails_at_any_step_changes_nothing(engine: Engine) {
+    let path = Path::on(engine).await;
+    path.materialised(GOOD, 0).await;
+    let publisher = path.bench.service("publisher", &[Role::Publisher]).await;
+    path.bench.app.put_remote(&"origin".parse().unwrap(), "file:///nowhere.git", &["*".into()]).await.unwrap();
+    let input = json!({
+        "project": PROJECT, "remote": "origin", "branch": "baselines", "expected_head": { "commit": null },
+        "expected_version": 1, "idempotency_key": "same",
+    });
+    let tables = ["publications", "publication_attempts", "idempotency_keys", "{jobs}"];
+    let writes = tables.map(|table| (table, "INSERT")).to_vec();
+    let call = Call { actor: &publisher, operation: "publish_baseline_catalog", input, writes, signs: false };
+    assert_eq!(path.bench.through_faults(call).await["state"], "queued");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     lifecycle::Owned,
     path::darker,
-    support::{GOOD, PROJECT},
+    support::{GOOD, Look, PROJECT},
 };
 
 /// Everything about a run and the revision that it is pinned to.
@@ -58,6 +58,32 @@ impl Owned {
     }
 }
 
+impl Owned {
+    /// What a run says that is made anew, pinned to the first revision: everything but its own ids and times, with the
+    /// bytes of the pictures in the place of the artifacts.
+    async fn run_anew(&self, look: Look) -> Value {
+        let (bench, maker) = (self.bench(), &self.path.maker);
+        let run = bench.start(maker, "staging", json!({ "line": "main", "revision": 1 })).await;
+        bench.finish(&run, look).await;
+        let input = json!({ "run_id": run["id"] });
+        let result = bench.call(maker, "get_scenario_run_result", input).await.unwrap();
+        let mut said = json!({ "pins": result["pins"], "verdict": result["verdict"], "checkpoints": [] });
+        for checkpoint in result["checkpoints"].as_array().unwrap() {
+            let mut shown = json!({ "baseline": checkpoint["baseline"]["id"] });
+            for same in ["checkpoint", "profile", "verdict", "comparison"] {
+                shown[same] = checkpoint[same].clone();
+            }
+            for picture in ["picture", "baseline", "difference"] {
+                let Some(id) = checkpoint[picture]["id"].as_str() else { continue };
+                let content = bench.app.artifact_content(maker, id.parse().unwrap()).await.unwrap();
+                shown[format!("{picture} bytes")] = json!(content.read().await.unwrap());
+            }
+            said["checkpoints"].as_array_mut().unwrap().push(shown);
+        }
+        said
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_pinned_to_a_revision_stays_through_rebaseline_retire_and_invalidate() {
     for engine in Engine::ALL {
@@ -73,6 +99,11 @@ async fn what_is_pinned_to_a_revision_stays_through_rebaseline_retire_and_invali
             "two of the baseline, two of the run, and their differences: {:?}",
             before.bytes.keys()
         );
+        let anew = [owned.run_anew(GOOD).await, owned.run_anew(darker(120)).await];
+        assert_eq!((&anew[0]["verdict"], &anew[1]["verdict"]), (&json!("passed"), &json!("changed")));
+        for checkpoint in anew[1]["checkpoints"].as_array().unwrap() {
+            assert!(checkpoint["comparison"].is_object() && checkpoint["difference bytes"].is_array(), "{checkpoint}");
+        }
         bench.person("Otto", &[Role::Owner]).await;
         let human = owned.session("Otto").await;
 
@@ -99,12 +130,9 @@ async fn what_is_pinned_to_a_revision_stays_through_rebaseline_retire_and_invali
                 }
             }
             assert_eq!(owned.pinned_by(&run).await, before, "{operation}");
-            // The same captures, pinned to the same revision today, have the same verdicts.
-            for (look, verdict) in [(GOOD, "passed"), (darker(120), "changed")] {
-                let run = bench.start(maker, "staging", json!({ "line": "main", "revision": 1 })).await;
-                bench.finish(&run, look).await;
-                let today = bench.call(maker, "get_scenario_run_result", json!({ "run_id": run["id"] })).await.unwrap();
-                assert_eq!(today["verdict"], verdict, "after {operation}");
+            // The same captures, pinned to the same revision today, are told the same.
+            for (look, before) in [(GOOD, &anew[0]), (darker(120), &anew[1])] {
+                assert!(owned.run_anew(look).await == *before, "after {operation}");
             }
         }
     }

@@ -6,13 +6,14 @@ use pinhole_testkit::Engine;
 use serde_json::{Value, json};
 
 use crate::{
-    path::Path,
+    path::{Path, darker},
     rows::on_both_engines,
     support::{GOOD, PROJECT},
 };
 
 on_both_engines! {
     twenty_approved_requests_over_different_keys_are_all_consumed_at_once
+    of_two_writers_one_makes_the_revision_and_the_other_is_told
 }
 
 /// How many requests there are at once.
@@ -77,4 +78,25 @@ async fn twenty_approved_requests_over_different_keys_are_all_consumed_at_once(e
     }
     let report = verify_statements(&path.bench.tree("main", REQUESTS).await, &path.bench.keys).unwrap();
     assert_eq!(report.active_entries, REQUESTS as usize);
+}
+
+async fn of_two_writers_one_makes_the_revision_and_the_other_is_told(engine: Engine) {
+    let path = Path::on(engine).await;
+    path.materialised(GOOD, 0).await;
+    for head in 1..6_u32 {
+        // Whatever order they come in: over different keys they are in each other's way on the line alone.
+        let shade = u8::try_from(10 * head + 20).unwrap();
+        let (_, one) = path.approved_on("main", "cart", darker(shade)).await;
+        let (_, two) = path.approved_on("main", "total", darker(shade)).await;
+        let (first, second) = tokio::join!(path.consume(&one, head), path.consume(&two, head));
+        let (made, error, late) = match (first, second) {
+            (Ok(made), Err(error)) => (made, error, two),
+            (Err(error), Ok(made)) => (made, error, one),
+            other => panic!("one revision and one conflict: {other:?}"),
+        };
+        assert_eq!(made["revision"], head + 1);
+        assert_eq!((error.code().as_str(), error.reason()), ("conflict", Some("stale_version")), "{error:?}");
+        assert_eq!(path.head().await, head + 1);
+        assert_eq!(path.state(&late).await, "approved", "who came too late is approved as before");
+    }
 }
