@@ -11,6 +11,7 @@ mod consume;
 mod decide;
 mod entry;
 mod fork;
+mod intent;
 mod lifecycle;
 mod line;
 mod policy;

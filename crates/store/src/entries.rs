@@ -215,6 +215,76 @@ impl Tx {
         .await
     }
 
+    /// Active entries of `line` whose key has no active entry of the same receipt on `other`, by path, at most `limit`.
+    pub async fn entries_missing_on(
+        &mut self,
+        project: ProjectId,
+        line: &LineName,
+        other: &LineName,
+        limit: u32,
+    ) -> Result<Vec<Entry>> {
+        self.fetch_all(
+            "SELECT * FROM baseline_entries AS own WHERE project_id = $1 AND line = $2 AND state = 'active' \
+             AND NOT EXISTS (SELECT 1 FROM baseline_entries AS theirs WHERE theirs.project_id = $1 \
+             AND theirs.line = $3 AND theirs.key_path = own.key_path AND theirs.state = 'active' \
+             AND theirs.receipt_id = own.receipt_id) ORDER BY key_path LIMIT $4",
+            &[text(project), text(line), text(other), int(limit)],
+            read_entry,
+        )
+        .await
+    }
+
+    /// Whether a line has an active entry at this path of a published tree.
+    pub async fn is_active_path(&mut self, project: ProjectId, line: &LineName, path: &str) -> Result<bool> {
+        let found = self
+            .fetch_optional(
+                "SELECT id FROM baseline_entries \
+                 WHERE project_id = $1 AND line = $2 AND key_path = $3 AND state = 'active'",
+                &[text(project), text(line), text(path)],
+                |row| row.text("id"),
+            )
+            .await?;
+        Ok(found.is_some())
+    }
+
+    /// Paths of the active entries of `line` that `other` has had up to `revision`: with the same receipt from the same
+    /// approval.
+    pub async fn active_paths_known_to(
+        &mut self,
+        project: ProjectId,
+        line: &LineName,
+        other: &LineName,
+        revision: u32,
+    ) -> Result<Vec<String>> {
+        self.fetch_all(
+            "SELECT key_path FROM baseline_entries AS own WHERE project_id = $1 AND line = $2 AND state = 'active' \
+             AND EXISTS (SELECT 1 FROM baseline_entries AS theirs WHERE theirs.project_id = $1 \
+             AND theirs.line = $3 AND theirs.key_path = own.key_path AND theirs.since_revision <= $4 \
+             AND theirs.receipt_id = own.receipt_id AND theirs.approval_id = own.approval_id) ORDER BY key_path",
+            &[text(project), text(line), text(other), int(revision)],
+            |row| row.text("key_path"),
+        )
+        .await
+    }
+
+    /// Paths that a line has had and no longer had in `revision`, each with the revision that its last entry left with.
+    pub async fn ended_paths(
+        &mut self,
+        project: ProjectId,
+        line: &LineName,
+        revision: u32,
+    ) -> Result<Vec<(String, u32)>> {
+        self.fetch_all(
+            "SELECT key_path, until_revision FROM baseline_entries AS own WHERE project_id = $1 AND line = $2 \
+             AND until_revision <= $3 AND NOT EXISTS (SELECT 1 FROM baseline_entries AS later \
+             WHERE later.project_id = $1 AND later.line = $2 AND later.key_path = own.key_path \
+             AND later.since_revision > own.since_revision AND later.since_revision <= $3) ORDER BY key_path",
+            &[text(project), text(line), int(revision)],
+            |row| Ok((row.text("key_path")?, row.int("until_revision")?)),
+        )
+        .await
+    }
+
     /// Entries of a project, newest first.
     pub async fn list_entries(&mut self, filter: &EntryFilter<'_>, limit: u32) -> Result<Vec<Entry>> {
         self.fetch_all(

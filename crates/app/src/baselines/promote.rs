@@ -1,25 +1,26 @@
 //! `promote_catalog_line`: asks a person to approve what one line has, for another. The request goes the same way as
 //! every other: candidates of the entries' receipts, their newest reviews, one intent.
 //!
-//! A key may be carried when the source line has known the target's entry of it: because both have it from the same
-//! revision, or because it came from the source line. Whatever else the target has for a key was put there since the
-//! fork, and no stale line takes its place.
+//! A key may be carried when the source line has known what became of it on the target: because both have its entry from
+//! the same revision, or because the entry came from the source line. Whatever else the target, or a line that it was
+//! forked from, has done to a key was done since the fork, and no stale line takes it back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use pinhole_contract::{ApprovalView, PromoteCatalogLine};
 use pinhole_core::{
-    Actor, ApprovalId, ApprovalIntent, ApprovalItem, ApprovalKind, BaselineKey, BaselineKind, CandidateId,
-    CandidateState, EntryState, EnvironmentId, Error, LineName, LineOrigin, Permission, ProjectId, ReceiptId, Result,
+    Actor, ApprovalId, ApprovalIntent, BaselineKey, CandidateId, CandidateState, EnvironmentId, Error, LineName,
+    LineOrigin, Permission, ProjectId, Result,
 };
 use pinhole_store::{Candidate, Entry};
 
 use super::{
     approval::{approval_view, open},
-    candidate::{check_line, receipt_of},
+    candidate::check_line,
+    intent::{Terms, bind, check_remote, item},
     line::lineage,
     policy::Policy,
-    request::{accepting_review, check_remote},
+    proposal,
     revision::Head,
 };
 use crate::{
@@ -30,6 +31,8 @@ use crate::{
 
 /// The most items in one approval, as the contract has it for a request.
 const MAX_ITEMS: usize = 500;
+/// In how many entries two lines may differ: those that are carried, and as many as a call can leave out by name.
+const MAX_DIFFERENT: u32 = 2500;
 
 pub(crate) async fn promote(app: &App, actor: &Actor, command: PromoteCatalogLine) -> Result<ApprovalView> {
     if command.from == command.line {
@@ -53,7 +56,7 @@ pub(crate) async fn promote(app: &App, actor: &Actor, command: PromoteCatalogLin
             check_remote(unit, command.publication.as_ref()).await?;
             let carried = carried(unit, project, command, &head).await?;
             let policy = Policy::present(unit, project).await?;
-            let (intent, environments) = propose(unit, command, carried, &head, policy.revision).await?;
+            let (intent, environments) = propose(unit, command, carried, &head, &policy).await?;
             let approval = open(unit, project, intent, policy.lifetime, &environments).await?;
             unit.remember(call, approval.id).await?;
             approval_view(unit, approval).await
@@ -62,29 +65,23 @@ pub(crate) async fn promote(app: &App, actor: &Actor, command: PromoteCatalogLin
     .await
 }
 
-/// What a line has, or had, at a key: evidence and approval together, so that evidence which was approved anew is not
-/// taken for what it was before.
-type Known = BTreeSet<(String, ReceiptId, ApprovalId)>;
-
-fn known(entry: &Entry) -> (String, ReceiptId, ApprovalId) {
-    (entry.key.path(), entry.receipt_id, entry.approval_id)
-}
-
 /// The entries that go to the target line, in the order of their paths.
 async fn carried(unit: &mut Unit, project: ProjectId, command: &PromoteCatalogLine, head: &Head) -> Result<Vec<Entry>> {
-    let mut target = Target::read(unit, project, command, head).await?;
-    let source = unit.entries_at(project, &command.from, head.revision, None, None, u32::MAX).await?;
-    let paths: BTreeSet<_> = source.iter().map(|entry| entry.key.path()).collect();
-    if let Some(index) = command.leave_out.iter().position(|path| !paths.contains(path)) {
-        return Err(Error::invalid(format!("leave_out[{index}]"), "the line has no active entry with this path"));
+    let PromoteCatalogLine { from, line, .. } = command;
+    let different = unit.entries_missing_on(project, from, line, MAX_DIFFERENT + 1).await?;
+    if different.len() > MAX_DIFFERENT as usize {
+        let message = format!("{from} and {line} differ in more than {MAX_DIFFERENT} entries: fork {from} instead");
+        return Err(Error::conflict("too_many_items", message));
     }
+    let left_out = left_out(unit, project, command).await?;
+    let mut target = Target::read(unit, project, command, head).await?;
     let (mut carried, mut changed) = (Vec::new(), Vec::new());
-    for entry in source {
+    for entry in different {
         let path = entry.key.path();
-        if command.leave_out.contains(&path) || target.has(&path, entry.receipt_id) {
+        if left_out.contains(path.as_str()) {
             continue;
         }
-        if target.changed(unit, &path).await? {
+        if target.changed(unit, &entry.key, &path).await? {
             changed.push(path);
         } else {
             carried.push(entry);
@@ -94,11 +91,26 @@ async fn carried(unit: &mut Unit, project: ProjectId, command: &PromoteCatalogLi
     Ok(carried)
 }
 
+/// The paths that stay behind, each of an active entry.
+async fn left_out<'a>(
+    unit: &mut Unit,
+    project: ProjectId,
+    command: &'a PromoteCatalogLine,
+) -> Result<BTreeSet<&'a str>> {
+    for (index, path) in command.leave_out.iter().enumerate() {
+        if !unit.is_active_path(project, &command.from, path).await? {
+            return Err(Error::invalid(format!("leave_out[{index}]"), "the line has no active entry with this path"));
+        }
+    }
+    Ok(command.leave_out.iter().map(String::as_str).collect())
+}
+
 fn check(command: &PromoteCatalogLine, carried: usize, changed: Vec<String>) -> Result<()> {
     let PromoteCatalogLine { from, line, .. } = command;
     if !changed.is_empty() {
         let message = format!(
-            "{} of line {line} changed since {from} was forked, the first at {}: leave them out by name",
+            "{} of line {line}, or of a line that it comes from, changed since {from} was forked, the first at {}: leave \
+             them out by name",
             changed.len(),
             changed.first().map_or("", String::as_str),
         );
@@ -116,14 +128,15 @@ fn check(command: &PromoteCatalogLine, carried: usize, changed: Vec<String>) -> 
     Ok(())
 }
 
-/// The line that items are carried to, and what the other line has known.
+/// The line that items are carried to, and what the other line has known of it.
 struct Target<'a> {
-    from: &'a LineName,
-    /// The newest entry of every key, whatever its state.
-    newest: BTreeMap<String, Entry>,
-    known: Known,
-    /// Up to which revision the source line has known all of the target, when it descends from it.
-    descends_from: Option<u32>,
+    command: &'a PromoteCatalogLine,
+    project: ProjectId,
+    /// Paths whose active entry the source line, or one that it comes from, has had too: the same evidence under the same
+    /// approval, so that what was approved anew is not taken for what it was before.
+    known: BTreeSet<String>,
+    /// Paths whose newest entry ended without the source line knowing, on the target or on a line that it comes from.
+    ended: BTreeSet<String>,
     /// Whether an approval carried items from the source line.
     from_source: BTreeMap<ApprovalId, bool>,
 }
@@ -131,52 +144,39 @@ struct Target<'a> {
 impl<'a> Target<'a> {
     async fn read(unit: &mut Unit, project: ProjectId, command: &'a PromoteCatalogLine, head: &Head) -> Result<Self> {
         let PromoteCatalogLine { from, line, .. } = command;
-        let (mut known_entries, mut descends_from) = (Known::new(), None);
+        let (mut known, mut seen) = (BTreeSet::new(), BTreeMap::new());
         for (ancestor, revision) in lineage(unit, project, from, head).await? {
-            known_entries.extend(unit.entries_to(project, &ancestor, revision).await?.iter().map(known));
-            if ancestor == *line {
-                descends_from = Some(revision);
-            }
+            known.extend(unit.active_paths_known_to(project, line, &ancestor, revision).await?);
+            seen.insert(ancestor, revision);
         }
-        let mut newest: BTreeMap<String, Entry> = BTreeMap::new();
+        let mut newest_ends = BTreeMap::new();
         let now = Head::of(unit, project, line).await?;
-        for entry in unit.entries_to(project, line, now.revision).await? {
-            let before = newest.get(&entry.key.path());
-            if before.is_none_or(|before| before.since_revision < entry.since_revision) {
-                newest.insert(entry.key.path(), entry);
+        for (ancestor, revision) in lineage(unit, project, line, &now).await? {
+            // A fork has every key that was active, so that only what had ended is looked for further back.
+            for (path, until) in unit.ended_paths(project, &ancestor, revision).await? {
+                let was_seen = seen.get(&ancestor).is_some_and(|seen| *seen >= until);
+                newest_ends.entry(path).or_insert(was_seen);
             }
         }
-        Ok(Self { from, newest, known: known_entries, descends_from, from_source: BTreeMap::new() })
+        let ended = newest_ends.into_iter().filter(|(_, was_seen)| !was_seen).map(|(path, _)| path).collect();
+        Ok(Self { command, project, known, ended, from_source: BTreeMap::new() })
     }
 
-    /// Whether the active entry is of this capture already.
-    fn has(&self, path: &str, receipt: ReceiptId) -> bool {
-        let newest = self.newest.get(path);
-        newest.is_some_and(|entry| entry.state == EntryState::Active && entry.receipt_id == receipt)
+    /// Whether the target has done something at `path` that the source line does not know of.
+    async fn changed(&mut self, unit: &mut Unit, key: &BaselineKey, path: &str) -> Result<bool> {
+        let key = BaselineKey { line: self.command.line.clone(), ..key.clone() };
+        let Some(entry) = unit.active_entry(self.project, &key).await? else { return Ok(self.ended.contains(path)) };
+        Ok(!self.known.contains(path) && !self.is_from_source(unit, entry.approval_id).await?)
     }
 
-    /// Whether what the target has at `path` is unknown to the source line.
-    async fn changed(&mut self, unit: &mut Unit, path: &str) -> Result<bool> {
-        let Some(entry) = self.newest.get(path) else { return Ok(false) };
-        if entry.state != EntryState::Active {
-            // That it ended is known to a line that was forked later.
-            return Ok(entry.until_revision > self.descends_from);
+    async fn is_from_source(&mut self, unit: &mut Unit, id: ApprovalId) -> Result<bool> {
+        if let Some(known) = self.from_source.get(&id) {
+            return Ok(*known);
         }
-        if self.known.contains(&known(entry)) {
-            return Ok(false);
-        }
-        let approval = entry.approval_id;
-        let from_source = match self.from_source.get(&approval) {
-            Some(from_source) => *from_source,
-            None => {
-                let found =
-                    unit.approval(approval).await?.ok_or_else(|| Error::internal("an entry without approval"))?;
-                let origin = found.intent.promoted_from;
-                origin.is_some_and(|origin| origin.line == *self.from)
-            }
-        };
-        self.from_source.insert(approval, from_source);
-        Ok(!from_source)
+        let approval = unit.approval(id).await?.ok_or_else(|| Error::internal("an entry without approval"))?;
+        let is_from_source = approval.intent.promoted_from.is_some_and(|origin| origin.line == self.command.from);
+        self.from_source.insert(id, is_from_source);
+        Ok(is_from_source)
     }
 }
 
@@ -186,53 +186,25 @@ async fn propose(
     command: &PromoteCatalogLine,
     carried: Vec<Entry>,
     head: &Head,
-    policy_revision: u32,
+    policy: &Policy,
 ) -> Result<(ApprovalIntent, Vec<EnvironmentId>)> {
     let mut items = Vec::with_capacity(carried.len());
     for entry in carried {
-        let path = entry.key.path();
+        let candidate = candidate(unit, &command.line, &entry).await?;
+        proposal::add(unit, &candidate).await?;
         let named = |error: Error| {
-            let message = format!("{path}: {}", error.message());
+            let message = format!("{}: {}", entry.key.path(), error.message());
             error.with_message(message)
         };
-        items.push((item(unit, &command.line, &entry).await.map_err(named)?, entry.environment_id));
+        items.push(item(unit, &command.line, &candidate, None).await.map_err(named)?);
     }
-    items.sort_by(|(a, _), (b, _)| a.key.cmp(&b.key));
-    let (items, environments) = items.into_iter().unzip();
-    let intent = ApprovalIntent {
-        kind: ApprovalKind::Baseline,
-        items,
-        line: command.line.clone(),
-        policy_revision,
-        release_label: command.release_label.clone(),
-        publication: command.publication.clone(),
-        reason: None,
+    let terms = Terms {
+        line: &command.line,
+        release_label: command.release_label.as_ref(),
+        publication: command.publication.as_ref(),
         promoted_from: Some(LineOrigin { line: command.from.clone(), revision: head.revision, digest: head.digest()? }),
     };
-    Ok((intent, environments))
-}
-
-async fn item(unit: &mut Unit, line: &LineName, entry: &Entry) -> Result<ApprovalItem> {
-    let candidate = candidate(unit, line, entry).await?;
-    let (capture_digest, review) = match entry.key.kind {
-        BaselineKind::Visual => {
-            let newest = unit.newest_review(entry.receipt_id).await?;
-            let review = newest.ok_or_else(|| Error::internal("a picture that was approved unseen"))?.id;
-            (accepting_review(unit, &candidate, Some(review)).await?.capture_sha256, Some(review))
-        }
-        BaselineKind::Structured | BaselineKind::Performance => {
-            (receipt_of(unit, &candidate).await?.capture_sha256, None)
-        }
-    };
-    unit.insert_candidate(&candidate).await?;
-    let current = unit.active_entry(candidate.project_id, &candidate.key).await?;
-    Ok(ApprovalItem {
-        key: candidate.key,
-        candidate: Some(candidate.id),
-        capture_digest,
-        review,
-        current_entry: current.map(|entry| entry.sha256),
-    })
+    bind(terms, items, policy)
 }
 
 /// The entry's capture, proposed for the other line. Its author stays who proposed it first, so that nobody decides on a

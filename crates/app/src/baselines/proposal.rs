@@ -89,15 +89,20 @@ impl Proposal {
             author: unit.actor().principal,
             created_at: unit.now(),
         };
-        unit.insert_candidate(&candidate).await?;
         unit.remember(call, candidate.id).await?;
-        let detail = json!({
-            "key": candidate.key, "run": candidate.run_id, "receipt": candidate.receipt_id,
-            "replaces": candidate.replaces, "reason": candidate.reason,
-        });
-        tell(unit, &candidate, detail).await?;
+        add(unit, &candidate).await?;
         candidate_view(unit, candidate).await
     }
+}
+
+/// Adds a candidate and tells of it.
+pub(super) async fn add(unit: &mut Unit, candidate: &Candidate) -> Result<()> {
+    unit.insert_candidate(candidate).await?;
+    let detail = json!({
+        "key": candidate.key, "run": candidate.run_id, "receipt": candidate.receipt_id,
+        "replaces": candidate.replaces, "reason": candidate.reason,
+    });
+    tell(unit, candidate, detail).await
 }
 
 /// Ends the captures that waited for the end of a run: ready when it completed with evidence, else unusable.

@@ -51,7 +51,7 @@ impl Forked {
     }
 
     /// Ends an entry of `main` as an owner in person.
-    async fn retire_on_main(&self, checkpoint: &str, expected: u32) {
+    async fn end_on_main(&self, operation: &str, checkpoint: &str, expected: u32) {
         let bench = &self.path.bench;
         let main = bench.revision(&self.path.maker, "main", json!("latest")).await;
         let mut entries = main["entries"].as_array().unwrap().iter();
@@ -60,7 +60,13 @@ impl Forked {
         let session = bench.app.begin_session(user.principal, "test").await.unwrap();
         let person = bench.app.authenticate_session(&session.secret, user.request).await.unwrap();
         let input = json!({ "entry_id": entry["id"], "reason": "gone", "expected_version": expected });
-        bench.keyed(&person, "retire_baseline", input).await.unwrap();
+        bench.keyed(&person, operation, input).await.unwrap();
+    }
+
+    /// Forks another line from a revision of `from`.
+    async fn fork(&self, line: &str, from: &str, revision: u32) {
+        let fork = json!({ "project": PROJECT, "line": line, "from": from, "revision": revision });
+        self.path.bench.keyed(&self.path.bench.owner, "fork_catalog_line", fork).await.unwrap();
     }
 }
 
@@ -144,16 +150,72 @@ async fn a_stale_line_brings_back_nothing_that_was_superseded() {
 async fn what_ended_since_the_fork_is_in_the_way_and_what_ended_before_is_not() {
     let forked = Forked::on(Engine::Sqlite).await;
     let path = &forked.path;
-    forked.retire_on_main("cart", 1).await;
+    forked.end_on_main("retire_baseline", "cart", 1).await;
     assert_eq!(conflicts(forked.promote(1, json!({})).await), [CART]);
     // A line that was forked later has known that end.
-    let fork = json!({ "project": PROJECT, "line": "later", "revision": 2 });
-    path.bench.keyed(&path.bench.owner, "fork_catalog_line", fork).await.unwrap();
+    forked.fork("later", "main", 2).await;
     let receipt = path.changed_on("later", "cart", darker(60), 1).await;
     let approval = forked.promote(2, json!({ "from": "later" })).await.unwrap();
     let approval = path.decide(&approval, Outcome::Approve).await.unwrap();
     forked.consume(&approval, 2).await.unwrap();
     assert_eq!(forked.on_main("cart").await, json!(receipt));
+}
+
+/// `main` ends or replaces an entry after the release was forked, and another line is forked after that.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_takes_nothing_back_that_ended_before_it_was_forked() {
+    for engine in Engine::ALL {
+        for operation in ["retire_baseline", "invalidate_baseline", "rebaseline"] {
+            let forked = Forked::on(engine).await;
+            let path = &forked.path;
+            match operation {
+                "rebaseline" => _ = path.changed_on("main", "cart", darker(40), 1).await,
+                ended => forked.end_on_main(ended, "cart", 1).await,
+            }
+            forked.fork("later", "main", 2).await;
+            forked.fork("latest", "later", 1).await;
+            for line in ["later", "latest", "main"] {
+                let outcome = forked.promote(1, json!({ "line": line })).await;
+                assert_eq!(conflicts(outcome), [CART], "{operation}, to {line}");
+            }
+            // What the release has found out since is no less in the way.
+            path.changed_on(RELEASE, "cart", darker(60), 1).await;
+            path.changed_on(RELEASE, "total", darker(60), 2).await;
+            assert_eq!(conflicts(forked.promote(3, json!({ "line": "latest" })).await), [CART], "{operation}");
+            let approval = forked.promote(3, json!({ "line": "latest", "leave_out": [CART] })).await.unwrap();
+            assert_eq!(approval["intent"]["items"][0]["key"]["checkpoint"], "total");
+            // A line that comes from after the end has known it, and may carry the key again.
+            forked.fork("sibling", "main", 2).await;
+            let receipt = path.changed_on("sibling", "cart", darker(70), 1).await;
+            let approval = forked.promote(2, json!({ "from": "sibling", "line": "latest" })).await.unwrap();
+            let item = &approval["intent"]["items"][0];
+            assert_eq!(item["key"]["checkpoint"], "cart", "{operation}");
+            let candidate = item["candidate"].as_str().unwrap().parse().unwrap();
+            let mut tx = path.bench.app.store().begin_read().await.unwrap();
+            assert_eq!(tx.candidate(candidate).await.unwrap().unwrap().receipt_id, Some(receipt));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_promotion_tells_of_each_candidate_that_it_opens() {
+    for engine in Engine::ALL {
+        let forked = Forked::on(engine).await;
+        let path = &forked.path;
+        path.changed_on(RELEASE, "cart", darker(60), 1).await;
+        path.changed_on(RELEASE, "total", darker(60), 2).await;
+        let approval = forked.promote(3, json!({})).await.unwrap();
+        let mut rows = path.bench.dump();
+        for item in approval["intent"]["items"].as_array().unwrap() {
+            let candidate = item["candidate"].as_str().unwrap();
+            for table in ["audit", "events"] {
+                let of_it = rows[table].iter().filter(|row| row.contains(candidate)).count();
+                assert_eq!(of_it, 1, "{table} {candidate}");
+            }
+        }
+        let events = rows.remove("events").unwrap();
+        assert_eq!(events.iter().filter(|row| row.contains("candidate.ready")).count(), 6, "four by captures");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -19,6 +19,7 @@ on_both_engines! {
     an_old_revision_reads_the_same_for_ever
     an_entry_ends_when_its_last_revision_is_made
     entries_are_paged_by_path
+    two_lines_are_compared_by_path
     envelopes_stand_behind_every_entry_once
     decisions_that_ended_an_entry_stand_behind_the_line
 }
@@ -277,6 +278,49 @@ async fn entries_are_paged_by_path(engine: Engine) {
     assert_eq!(tx.count_entries_at(project, &main.name, 1).await.unwrap(), 5);
     assert_eq!(tx.count_entries_at(project, &main.name, 0).await.unwrap(), 0);
     assert_eq!(tx.count_entries_at(id!(main.fixture, ProjectId), &main.name, 1).await.unwrap(), 0);
+}
+
+/// Two lines: what one has and the other has not, has had, or has no longer.
+async fn two_lines_are_compared_by_path(engine: Engine) {
+    let main = Line::new(engine).await;
+    let (fixture, project, other) = (&main.fixture, main.ground.project.id, line("other"));
+    let captured = fixture.captured(&main.ground).await.receipt;
+    let approval = fixture.approval(&main.ground, &other, &[]);
+    let mut tx = fixture.write().await;
+    tx.insert_approval(&approval, &[]).await.unwrap();
+    // Alike; with another receipt; from another approval; on one line alone.
+    for name in ["alike", "captured", "approved", "alone"] {
+        tx.insert_entry(&main.entry(key("main", name), 1)).await.unwrap();
+    }
+    tx.insert_entry(&main.entry(key("other", "alike"), 2)).await.unwrap();
+    let elsewhere = Entry { receipt_id: captured.id, ..main.entry(key("other", "captured"), 2) };
+    tx.insert_entry(&elsewhere).await.unwrap();
+    tx.insert_entry(&Entry { approval_id: approval.id, ..main.entry(key("other", "approved"), 2) }).await.unwrap();
+    let path = |name: &str| key("main", name).path();
+    let missing = async |tx: &mut Tx, limit| {
+        let found = tx.entries_missing_on(project, &main.name, &other, limit).await.unwrap();
+        found.iter().map(|entry| entry.key.path()).collect::<Vec<_>>()
+    };
+    assert_eq!(missing(&mut tx, 9).await, [path("alone"), path("captured")]);
+    assert_eq!(missing(&mut tx, 1).await, [path("alone")]);
+    for (revision, known) in [(1, vec![]), (2, vec![path("alike")])] {
+        assert_eq!(tx.active_paths_known_to(project, &main.name, &other, revision).await.unwrap(), known);
+    }
+    assert!(tx.is_active_path(project, &main.name, &path("alone")).await.unwrap());
+    assert!(!tx.is_active_path(project, &other, &path("alone")).await.unwrap());
+
+    // What ended on the other line is missing there, and was known all the same.
+    assert!(tx.end_active_entry(project, &key("other", "alike"), EntryState::Retired, 3).await.unwrap());
+    assert!(!tx.is_active_path(project, &other, &path("alike")).await.unwrap());
+    assert_eq!(missing(&mut tx, 9).await, [path("alike"), path("alone"), path("captured")]);
+    assert_eq!(tx.active_paths_known_to(project, &main.name, &other, 3).await.unwrap(), [path("alike")]);
+    // One that another took the place of, at once or later, has not ended.
+    assert!(tx.end_active_entry(project, &key("other", "approved"), EntryState::Superseded, 3).await.unwrap());
+    tx.insert_entry(&main.entry(key("other", "approved"), 3)).await.unwrap();
+    tx.insert_entry(&main.entry(key("other", "alike"), 5)).await.unwrap();
+    for (revision, ended) in [(2, vec![]), (3, vec![(path("alike"), 3)]), (4, vec![(path("alike"), 3)]), (5, vec![])] {
+        assert_eq!(tx.ended_paths(project, &other, revision).await.unwrap(), ended, "in revision {revision}");
+    }
 }
 
 async fn envelopes_stand_behind_every_entry_once(engine: Engine) {
