@@ -108,7 +108,7 @@ async fn a_decision_stays_counted_when_its_person_loses_the_role() {
     let (anna, project) = ("Anna".parse().unwrap(), PROJECT.parse().unwrap());
     path.bench.app.revoke_grant(&anna, &project, None, Role::Approver).await.unwrap();
     let next = path.requested(darker(30)).await;
-    assert_eq!(refused(path.decide(&next, Outcome::Approve).await).0, "permission_denied", "she decides no more");
+    assert_eq!(refused(path.decide(&next, Outcome::Approve).await).0, "not_found", "it was her only role");
 
     // What she decided stays decided; who thinks otherwise denies, or has the capture rejected.
     let approved = path.decide_as(&bert, "Bert", kept, Outcome::Approve).await.unwrap();
