@@ -59,7 +59,8 @@ async fn an_https_server_that_says_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_ssh_server_that_says_nothing() {
     let (_listener, address) = silent();
-    is_cut_off(&world().await, &format!("ssh://git@{address}/remote.git"), &RemoteAccess::default()).await;
+    let access = Sshd::start().access();
+    is_cut_off(&world().await, &format!("ssh://git@{address}/remote.git"), &access).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
