@@ -10,7 +10,7 @@ use std::{
 
 use pinhole_core::{RemoteAccess, RemoteCredential};
 use pinhole_testkit::{free_port, wait_for};
-use rustix::process::{Pid, Signal, geteuid, kill_process_group};
+use rustix::process::geteuid;
 use tempfile::TempDir;
 
 use super::{START, open_to_all, run};
@@ -60,7 +60,7 @@ impl Apache {
                 return Self { process, port, folder };
             }
         }
-        panic!("Apache: {}", fs::read_to_string(folder.path().join("error.log")).unwrap_or_default());
+        panic!("is apache2-bin installed? {}", fs::read_to_string(folder.path().join("error.log")).unwrap_or_default());
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -100,25 +100,25 @@ impl Apache {
     pub(crate) fn change_password(&self, password: &str) {
         set_password(self.folder.path(), password);
     }
-
-    /// Ends the server, in the midst of whatever it does.
-    pub(crate) fn stop(&mut self) {
-        self.process.stop();
-    }
 }
 
-/// Apache with its children.
+/// Runs Apache until the standard input ends: with the test, however that ends. Apache ends its children itself when it
+/// is asked to; they would go on writing into folders that are being removed otherwise.
+const SCRIPT: &str = "exec 3<&0; apache2 -f \"$1\" -DFOREGROUND </dev/null & server=$!; \
+                      { read -r _; kill -TERM $server; } <&3 & wait $server";
+
+/// The shell that runs Apache.
 struct Process(Child);
 
 impl Process {
     fn start(folder: &Path) -> Self {
-        let mut command = Command::new("apache2");
-        command.arg("-f").arg(folder.join("apache.conf")).arg("-DFOREGROUND");
-        command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", SCRIPT, "apache2"]).arg(folder.join("apache.conf")).current_dir(folder);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         if geteuid().is_root() {
             command.uid(NOBODY).gid(NOBODY);
         }
-        Self(command.spawn().unwrap_or_else(|error| panic!("apache2: {error}: install apache2-bin")))
+        Self(command.spawn().unwrap())
     }
 
     /// Whether it listens; false when it has ended instead.
@@ -132,20 +132,12 @@ impl Process {
         })
         .await
     }
-
-    fn stop(&mut self) {
-        if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw)
-            && self.0.try_wait().unwrap().is_none()
-        {
-            _ = kill_process_group(group, Signal::KILL);
-            self.0.wait().unwrap();
-        }
-    }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.stop();
+        drop(self.0.stdin.take());
+        self.0.wait().unwrap();
     }
 }
 
