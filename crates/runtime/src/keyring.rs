@@ -1,0 +1,195 @@
+//! The signing keys of an installation as files: for each use the private key that signs now, and beside them the set of
+//! all public keys that there ever were, as it is published.
+//!
+//! Which key of a use is active is what its private file says, and nothing else: of a change that was interrupted between
+//! the two files no trace matters. Both are read again whenever they are needed, so that a rotation by another process
+//! needs no restart. A key gets into the set before it signs anything, and never out of it again.
+
+use std::{path::PathBuf, sync::Arc};
+
+use pinhole_app::Keyring;
+use pinhole_core::{Error, Ids, Result, Signer};
+use pinhole_keyfile as keyfile;
+use pinhole_receipt::{Jwk, Jwks, KeyStatus, KeyUse, PublicKey, SigningKey, TrustedKeys};
+
+use crate::DataDir;
+
+/// Greatest size of the set in bytes; what a verifier reads of it at most.
+const MAX_SET_BYTES: u64 = 256 * 1024;
+/// Greatest number of keys in the set; a verifier takes no more.
+const MAX_KEYS: usize = 256;
+
+/// The keys of one installation.
+pub struct KeyRing {
+    data: DataDir,
+    ids: Arc<dyn Ids>,
+}
+
+/// What a rotation did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rotated {
+    /// The id of the key that signs from now on.
+    pub key_id: String,
+    /// The id of the key that signed until now.
+    pub previous: String,
+}
+
+impl KeyRing {
+    /// The keys of a data directory.
+    pub fn new(data: DataDir, ids: Arc<dyn Ids>) -> Self {
+        Self { data, ids }
+    }
+
+    /// Makes the private keys that are missing, and takes every one into the set.
+    ///
+    /// # Errors
+    /// `invalid_arguments` when a file is not what it should be, or open to others than its owner.
+    pub fn prepare(&self) -> Result<()> {
+        for purpose in [KeyUse::Statement, KeyUse::Commit, KeyUse::Log] {
+            SigningKey::load_or_create(&self.file(purpose), &*self.ids)?;
+        }
+        // Read within the change: a rotation meanwhile may have made another key the active one.
+        self.change(|_| Ok(()))
+    }
+
+    /// Every public key with its status, oldest first.
+    ///
+    /// # Errors
+    /// As [`KeyRing::prepare`].
+    pub fn public(&self) -> Result<Jwks> {
+        let text = keyfile::read_up_to(&self.set(), MAX_SET_BYTES)?;
+        self.with_status(self.parse(text.as_ref().map(|text| text.as_str()))?)
+    }
+
+    /// Makes a new key sign in the place of the active one, which stays in the set as retired: what it signed stays valid.
+    ///
+    /// # Errors
+    /// `conflict` with reason `log_key` for the log's key, `key_missing` when there is no key yet, and `limit_exceeded`
+    /// when the set is full.
+    pub fn rotate(&self, purpose: KeyUse) -> Result<Rotated> {
+        if purpose == KeyUse::Log {
+            return Err(log_key("rotated"));
+        }
+        let previous = self.active(purpose)?.public_key().key_id.clone();
+        let key = SigningKey::generate(|bytes| self.ids.fill(bytes))?;
+        let key_id = key.public_key().key_id.clone();
+        self.change(|set| {
+            if set.keys.len() >= MAX_KEYS {
+                return Err(Error::too_large("keys", MAX_KEYS as u64)
+                    .with_message(format!("the key set holds {MAX_KEYS} keys, and no verifier takes more")));
+            }
+            set.keys.push(Jwk::new(key.public_key(), purpose, KeyStatus::Retired));
+            Ok(())
+        })?;
+        keyfile::change(&self.file(purpose), |_| key.to_pkcs8_pem().map(Some))?;
+        Ok(Rotated { key_id, previous })
+    }
+
+    /// Revokes a key that signs no more: nothing that it signed is accepted from now on.
+    ///
+    /// # Errors
+    /// `not_found` for an unknown key; `conflict` with reason `key_active`, `key_revoked` or `log_key`.
+    pub fn revoke(&self, key_id: &str, reason: &str) -> Result<KeyUse> {
+        let mut purpose = None;
+        self.change(|set| {
+            let found = set.keys.iter_mut().find(|key| key.kid == key_id);
+            let found = found.ok_or_else(|| {
+                Error::not_found().with_message("there is no key of this id: the key set lists all of them")
+            })?;
+            match found.pinhole_status {
+                _ if found.pinhole_use == KeyUse::Log => return Err(log_key("revoked")),
+                KeyStatus::Active => {
+                    let message = "this key signs now: run `pinhole key rotate-signing` for its use first";
+                    return Err(Error::conflict("key_active", message));
+                }
+                KeyStatus::Revoked => return Err(Error::conflict("key_revoked", "this key is revoked already")),
+                KeyStatus::Retired => found.pinhole_status = KeyStatus::Revoked,
+            }
+            found.pinhole_reason = Some(reason.to_owned());
+            purpose = Some(found.pinhole_use);
+            Ok(())
+        })?;
+        purpose.ok_or_else(|| Error::internal("a key was revoked and not found"))
+    }
+
+    /// Changes the set, in which each key has its status, and every active key is.
+    fn change(&self, change: impl FnOnce(&mut Jwks) -> Result<()>) -> Result<()> {
+        keyfile::change_up_to(&self.set(), MAX_SET_BYTES, |before| {
+            let mut set = self.with_status(self.parse(before)?)?;
+            change(&mut set)?;
+            let mut text = set.to_text()?;
+            text.push('\n');
+            Ok((before != Some(text.as_str())).then(|| text.into()))
+        })
+    }
+
+    fn parse(&self, text: Option<&str>) -> Result<Jwks> {
+        let Some(text) = text else { return Ok(Jwks::default()) };
+        let wrong = |reason: String| keyfile::refused(&self.set(), &format!("is no key set: {reason}"));
+        let set: Jwks = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        TrustedKeys::from_jwks(&set).map_err(|error| wrong(error.to_string()))?;
+        Ok(set)
+    }
+
+    /// The set with the status that the private keys give it.
+    fn with_status(&self, mut set: Jwks) -> Result<Jwks> {
+        for purpose in [KeyUse::Statement, KeyUse::Commit, KeyUse::Log] {
+            let Some(active) = SigningKey::load(&self.file(purpose))? else { continue };
+            let active: &PublicKey = active.public_key();
+            if !set.keys.iter().any(|key| key.kid == active.key_id) {
+                set.keys.push(Jwk::new(active, purpose, KeyStatus::Active));
+            }
+            for key in set.keys.iter_mut().filter(|key| key.pinhole_use == purpose) {
+                key.pinhole_status = match key.pinhole_status {
+                    KeyStatus::Revoked => KeyStatus::Revoked,
+                    _ if key.kid == active.key_id => KeyStatus::Active,
+                    _ => KeyStatus::Retired,
+                };
+            }
+        }
+        Ok(set)
+    }
+
+    fn active(&self, purpose: KeyUse) -> Result<SigningKey> {
+        let path = self.file(purpose);
+        SigningKey::load(&path)?.ok_or_else(|| {
+            Error::conflict("key_missing", format!("{} is missing: restore it from backup", path.display()))
+        })
+    }
+
+    fn file(&self, purpose: KeyUse) -> PathBuf {
+        match purpose {
+            KeyUse::Statement => self.data.statement_key(),
+            KeyUse::Commit => self.data.commit_key(),
+            KeyUse::Log => self.data.log_key(),
+        }
+    }
+
+    fn set(&self) -> PathBuf {
+        self.data.public_keys()
+    }
+}
+
+impl Keyring for KeyRing {
+    fn statement(&self) -> Result<Arc<dyn Signer>> {
+        let key = self.active(KeyUse::Statement)?;
+        // One that was put back by hand, say from a backup, after it was revoked.
+        let revoked = |key_: &Jwk| key_.kid == key.public_key().key_id && key_.pinhole_status == KeyStatus::Revoked;
+        if self.public()?.keys.iter().any(revoked) {
+            return Err(Error::conflict("key_revoked", "the statement key is revoked: nothing is signed with it"));
+        }
+        Ok(Arc::new(key))
+    }
+
+    fn public(&self) -> Result<Jwks> {
+        Self::public(self)
+    }
+}
+
+fn log_key(what: &str) -> Error {
+    let message = format!(
+        "the log's key cannot be {what}: every checkpoint that a published catalog or somebody outside keeps is signed \
+         with it, and would verify no more (docs/trust.md)"
+    );
+    Error::conflict("log_key", message)
+}
