@@ -41,12 +41,12 @@ mod uses;
 mod who;
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::Arc,
     time::Duration,
 };
 
 use pinhole_blobs::Blobs;
-use pinhole_core::{Error, Ids, Result, Sealer, Signer};
+use pinhole_core::{Error, Ids, Result, Sealer};
 use pinhole_jobs::WakeSender;
 use pinhole_store::Store;
 use tokio::sync::watch;
@@ -58,6 +58,7 @@ pub use baselines::NewTicket;
 pub use capture::{Claim, Lease};
 pub use environments::OpenSecret;
 pub use evidence::{ApprovalEvidence, CandidateEvidence, ItemEvidence, RunEvidence};
+pub use keys::Keyring;
 pub use log::LogPorts;
 pub use operations::{Entry, Reply, ReplyKind, operations};
 pub use publications::{PublicationLease, PublicationWork, Unpublished};
@@ -73,7 +74,6 @@ pub use unit::{BoxFuture, Outlives, Unit};
 pub struct App {
     inner: Arc<Parts>,
     outgoing: watch::Sender<()>,
-    cursor_key: Arc<OnceLock<Vec<u8>>>,
     uses: uses::Uses,
     hashing: sign_in::Hashing,
 }
@@ -86,8 +86,8 @@ pub struct Parts {
     pub blobs: Blobs,
     /// Ids and secrets.
     pub ids: Arc<dyn Ids>,
-    /// The statement key; a capture or Git process has none.
-    pub signer: Option<Arc<dyn Signer>>,
+    /// The signing keys; a capture or Git process has none.
+    pub keyring: Option<Arc<dyn Keyring>>,
     /// What the transparency log is signed with; only the server's process has it.
     pub log: Option<LogPorts>,
     /// Seals secrets; a capture or Git process has none.
@@ -134,7 +134,6 @@ impl App {
         Self {
             inner: Arc::new(parts),
             outgoing: watch::Sender::new(()),
-            cursor_key: Arc::default(),
             uses: uses::Uses::default(),
             hashing: sign_in::Hashing::new(),
         }
@@ -171,11 +170,6 @@ impl App {
 
     pub(crate) fn hashing(&self) -> &sign_in::Hashing {
         &self.hashing
-    }
-
-    /// The statement key; an internal error in a process that has none.
-    pub(crate) fn signer(&self) -> Result<&dyn Signer> {
-        self.inner.signer.as_deref().ok_or_else(|| Error::internal("this process has no statement key"))
     }
 
     /// What seals secrets; an internal error in a process that has none.

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use git2::{ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Tree};
+use git2::{ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Tree, TreeEntry};
 use pinhole_core::{Error, LineName, Result};
 
 use crate::{CommitId, process, tree::OWNED};
@@ -94,12 +94,10 @@ impl LocalClone {
     /// # Errors
     /// `provider_unavailable` when it cannot be read.
     pub fn catalog(&self, id: CommitId) -> Result<String> {
-        let tree = self.tree(id)?;
         let mut text = String::new();
-        for name in OWNED {
-            if let Some(entry) = tree.get_name(name) {
-                text.push_str(&format!("{name} {:o} {}\n", entry.filemode_raw(), entry.id()));
-            }
+        for entry in self.tree(id)?.iter().filter(is_catalog) {
+            let name = String::from_utf8_lossy(entry.name_bytes());
+            text.push_str(&format!("{name} {:o} {}\n", entry.filemode_raw(), entry.id()));
         }
         Ok(text)
     }
@@ -125,17 +123,14 @@ impl LocalClone {
     /// `provider_unavailable`, naming the path.
     pub fn files(&self, id: CommitId) -> Result<BTreeMap<String, Vec<u8>>> {
         let mut reader = Reader { clone: self, files: BTreeMap::new(), total_bytes: 0 };
-        let tree = self.tree(id)?;
-        for name in OWNED {
-            if let Some(entry) = tree.get_name(name) {
-                reader.read(name.to_owned(), entry.filemode_raw(), entry.id(), 0)?;
-            }
+        for entry in self.tree(id)?.iter().filter(is_catalog) {
+            let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+            reader.read(name, entry.filemode_raw(), entry.id(), 0)?;
         }
         Ok(reader.files)
     }
 
     fn tree(&self, id: CommitId) -> Result<Tree<'_>> {
-        // Of the commit's own bytes: what they say of the tree is what was signed.
         self.0.find_commit(id.oid()).and_then(|commit| commit.tree()).map_err(unreadable)
     }
 
@@ -147,6 +142,11 @@ impl LocalClone {
         }
         Ok(odb.read(id).map_err(unreadable)?.data().to_vec())
     }
+}
+
+/// Whether an entry at the top of a tree is the catalog's.
+fn is_catalog(entry: &TreeEntry<'_>) -> bool {
+    OWNED.iter().any(|owned| owned.as_bytes() == entry.name_bytes())
 }
 
 struct Reader<'a> {
@@ -172,8 +172,10 @@ impl Reader<'_> {
                 if self.total_bytes > MAX_TOTAL_BYTES {
                     return Err(damaged(format!("the catalog has more than {MAX_TOTAL_BYTES} bytes")));
                 }
-                self.files.insert(path, bytes);
-                Ok(())
+                match self.files.insert(path.clone(), bytes) {
+                    Some(_) => Err(damaged(format!("{path}: two files have this name"))),
+                    None => Ok(()),
+                }
             }
             MODE_FOLDER | MODE_FILE => Err(damaged(format!("{path}: more folders or files than a catalog has"))),
             _ => Err(damaged(format!("{path}: this is no plain file"))),

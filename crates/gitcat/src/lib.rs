@@ -5,6 +5,7 @@
 //! must descend from it. A commit is a pure function of its request, so that a retry after a lost answer pushes the
 //! same commit again instead of a second one. Total deadlines are the parent's: it kills the child with its group.
 
+mod clone;
 mod failure;
 mod history;
 mod local;
@@ -17,9 +18,10 @@ mod tests;
 mod tree;
 mod wire;
 
+pub use clone::LocalClone;
 pub use local::{checkout, create};
 pub use sign::CommitKey;
-pub use wire::{Author, CommitId, Draft, FailureKind, GitAnswer, GitRequest, Marker, Operation, PushOutcome};
+pub use wire::{Author, CommitId, Draft, FailureKind, GitAnswer, GitRequest, MadeCommit, Marker, Operation, PushOutcome};
 
 use failure::Failure;
 use remote::Remote;

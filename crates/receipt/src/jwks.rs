@@ -129,6 +129,11 @@ impl Jwks {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         canonical_json(self)
     }
+
+    /// The same as text.
+    pub fn to_text(&self) -> Result<String> {
+        String::from_utf8(self.to_bytes()?).map_err(pinhole_core::Error::internal)
+    }
 }
 
 struct TrustedKey {

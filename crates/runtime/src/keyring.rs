@@ -5,7 +5,12 @@
 //! the two files no trace matters. Both are read again whenever they are needed, so that a rotation by another process
 //! needs no restart. A key gets into the set before it signs anything, and never out of it again.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    fs,
+    os::unix::fs::MetadataExt as _,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use pinhole_app::Keyring;
 use pinhole_core::{Error, Ids, Result, Signer};
@@ -23,7 +28,12 @@ const MAX_KEYS: usize = 256;
 pub struct KeyRing {
     data: DataDir,
     ids: Arc<dyn Ids>,
+    /// The statement key, and what its files looked like when it was read.
+    statement: Mutex<Option<(Stamp, Arc<SigningKey>)>>,
 }
+
+/// Which files were read: inode and time of change of the statement key and of the set. A changed file is a new one.
+type Stamp = [(u64, i64, i64); 2];
 
 /// What a rotation did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +47,7 @@ pub struct Rotated {
 impl KeyRing {
     /// The keys of a data directory.
     pub fn new(data: DataDir, ids: Arc<dyn Ids>) -> Self {
-        Self { data, ids }
+        Self { data, ids, statement: Mutex::default() }
     }
 
     /// Makes the private keys that are missing, and takes every one into the set.
@@ -157,6 +167,11 @@ impl KeyRing {
         })
     }
 
+    fn stamp(&self) -> Option<Stamp> {
+        let facts = |path| fs::metadata(path).ok().map(|facts| (facts.ino(), facts.mtime(), facts.mtime_nsec()));
+        Some([facts(self.file(KeyUse::Statement))?, facts(self.set())?])
+    }
+
     fn file(&self, purpose: KeyUse) -> PathBuf {
         match purpose {
             KeyUse::Statement => self.data.statement_key(),
@@ -172,13 +187,22 @@ impl KeyRing {
 
 impl Keyring for KeyRing {
     fn statement(&self) -> Result<Arc<dyn Signer>> {
-        let key = self.active(KeyUse::Statement)?;
+        let mut known = self.statement.lock().unwrap_or_else(PoisonError::into_inner);
+        // Taken first: what changes meanwhile is read again the next time.
+        let stamp = self.stamp();
+        if let (Some(stamp), Some((read, key))) = (stamp, &*known)
+            && stamp == *read
+        {
+            return Ok(Arc::clone(key) as Arc<dyn Signer>);
+        }
+        let key = Arc::new(self.active(KeyUse::Statement)?);
         // One that was put back by hand, say from a backup, after it was revoked.
-        let revoked = |key_: &Jwk| key_.kid == key.public_key().key_id && key_.pinhole_status == KeyStatus::Revoked;
+        let revoked = |listed: &Jwk| listed.kid == key.key_id() && listed.pinhole_status == KeyStatus::Revoked;
         if self.public()?.keys.iter().any(revoked) {
             return Err(Error::conflict("key_revoked", "the statement key is revoked: nothing is signed with it"));
         }
-        Ok(Arc::new(key))
+        *known = stamp.map(|stamp| (stamp, Arc::clone(&key)));
+        Ok(key)
     }
 
     fn public(&self) -> Result<Jwks> {

@@ -78,6 +78,7 @@ async fn admit(
         expected_head: serde_json::to_value(&command.expected_head).map_err(Error::internal)?,
         base_commit: None,
         commit_id: None,
+        commit_signature: None,
         outcome: None,
         detail: None,
         started_at: unit.now(),

@@ -33,7 +33,15 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("pinhole-server", &["pinhole-app", "pinhole-contract", "pinhole-oidc"]),
     (
         "pinhole-runtime",
-        &["pinhole-app", "pinhole-blobs", "pinhole-jobs", "pinhole-receipt", "pinhole-seal", "pinhole-store"],
+        &[
+            "pinhole-app",
+            "pinhole-blobs",
+            "pinhole-jobs",
+            "pinhole-keyfile",
+            "pinhole-receipt",
+            "pinhole-seal",
+            "pinhole-store",
+        ],
     ),
     // A worker has the one port that it drives; the steps of a scenario are what the browser's port speaks.
     (

@@ -17,9 +17,11 @@ macro_rules! on_both_engines {
 mod baselines;
 mod conflicts;
 mod failures;
+mod keys;
 mod kills;
 mod log;
 mod published;
 mod refusals;
 mod remote;
+mod tampering;
 mod world;

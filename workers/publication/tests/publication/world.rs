@@ -53,7 +53,7 @@ impl World {
             scratch: installation.data.git(),
             deadline: Duration::from_secs(30),
         };
-        let keys = TrustedKeys::from_jwks(&installation.public_keys).unwrap();
+        let keys = TrustedKeys::from_jwks(&app.public_keys().unwrap()).unwrap();
         let world = Self { app, ada, settings, keys, folder, _database: database };
         world.prepare().await;
         world
