@@ -114,3 +114,70 @@ fn behind(files: &Files, approval: ApprovalId) -> Result<Behind, VerifyError> {
     }
     Ok(Behind { entries, revisions })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        KeyStatus, KeyUse,
+        fixture::{Files, envelope, files, id, key, parts, trust_with_log},
+    };
+
+    fn keys() -> TrustedKeys {
+        trust_with_log(&key(7), KeyUse::Statement, KeyStatus::Active)
+    }
+
+    /// The decisions on the approval of an entry, by their names in the tree.
+    fn decisions(number: u64, change: impl Fn(&mut ApprovalDecision)) -> Files {
+        let mut decisions = parts(number, ["", "cart", "pay", "done"][number as usize], number).decisions;
+        decisions.iter_mut().for_each(change);
+        decisions.iter().map(|made| (made.decision.to_string(), envelope(made, &key(7)))).collect()
+    }
+
+    fn wrong(decisions: &Files, catalog: Option<&Files>) -> String {
+        verify_approval(decisions, &keys(), catalog).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_approval_is_what_all_persons_of_its_quorum_decided() {
+        let both = decisions(1, |_| {});
+        let verified = verify_approval(&both, &keys(), None).unwrap();
+        assert_eq!((verified.approval, verified.decisions.len()), (id("apr", 1), 2));
+        assert_eq!(verified.behind, None);
+        let mut one = both.clone();
+        one.pop_first();
+        assert!(wrong(&one, None).contains("fewer persons"));
+        assert!(wrong(&decisions(1, |made| made.outcome = pinhole_core::Outcome::Deny), None).contains("denies"));
+        assert!(wrong(&decisions(1, |made| made.principal = id("prn", 1)), None).contains("fewer persons"));
+        let mut mixed = decisions(2, |_| {});
+        mixed.pop_first();
+        mixed.extend(one);
+        assert!(wrong(&mixed, None).contains("another one is on"));
+        assert!(wrong(&Files::new(), None).contains("at least one"));
+        let twice = Files::from([("a".into(), both.values().next().unwrap().clone())]);
+        let twice = twice.into_iter().chain(both.clone()).collect();
+        assert!(wrong(&twice, None).contains("twice"));
+    }
+
+    #[test]
+    fn a_catalog_tells_what_rests_on_an_approval_and_completes_its_quorum() {
+        let catalog = files();
+        let mut one = decisions(3, |_| {});
+        one.pop_first();
+        let behind = verify_approval(&one, &keys(), Some(&catalog)).unwrap().behind.unwrap();
+        assert_eq!(behind.revisions, [2]);
+        assert_eq!(behind.entries.len(), 1);
+        assert_eq!(behind.entries[0].key.checkpoint.as_str(), "done");
+        let other = decisions(3, |made| made.reason = "for another release".parse().unwrap());
+        assert!(wrong(&other, Some(&catalog)).contains("does not have this decision"));
+    }
+
+    #[test]
+    fn what_is_no_decision_and_who_is_not_trusted_is_refused() {
+        let receipt = envelope(&parts(1, "cart", 1).receipt, &key(7));
+        assert!(wrong(&Files::from([("x".into(), receipt)]), None).starts_with("x: predicateType: "));
+        let stranger = trust_with_log(&key(8), KeyUse::Statement, KeyStatus::Active);
+        let error = verify_approval(&decisions(1, |_| {}), &stranger, None).unwrap_err().to_string();
+        assert!(error.contains(&key(7).public_key().key_id) && error.contains("does not have"), "{error}");
+    }
+}

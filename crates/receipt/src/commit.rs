@@ -246,3 +246,6 @@ impl RawCommit {
         Ok(Self { parents, content, signature: signature.map(text).transpose()?, bytes })
     }
 }
+
+#[cfg(test)]
+mod tests;

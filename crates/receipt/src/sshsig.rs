@@ -96,3 +96,19 @@ fn armour(blob: &[u8]) -> String {
     lines.push_str(END);
     lines
 }
+
+/// The armoured signature `signature` of the key `public_key`.
+#[cfg(test)]
+pub(crate) fn armoured(public_key: &[u8; 32], signature: &[u8]) -> String {
+    let of_type = |bytes: &[u8]| {
+        let mut part = Vec::new();
+        put(&mut part, KEY_TYPE);
+        put(&mut part, bytes);
+        part
+    };
+    let mut blob = [MAGIC, VERSION].concat();
+    for part in [of_type(public_key).as_slice(), NAMESPACE, b"", HASH, &of_type(signature)] {
+        put(&mut blob, part);
+    }
+    armour(&blob)
+}

@@ -217,3 +217,111 @@ fn log_key(what: &str) -> Error {
     );
     Error::conflict("log_key", message)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use pinhole_core::{Code, RandomIds};
+
+    use super::*;
+
+    fn ring() -> (tempfile::TempDir, KeyRing) {
+        let folder = tempfile::tempdir().unwrap();
+        let ring = again(&folder);
+        ring.prepare().unwrap();
+        (folder, ring)
+    }
+
+    /// The same keys in another process.
+    fn again(folder: &tempfile::TempDir) -> KeyRing {
+        KeyRing::new(DataDir::open(&folder.path().join("data")).unwrap(), Arc::new(RandomIds))
+    }
+
+    fn listed(ring: &KeyRing, purpose: KeyUse) -> Vec<(String, KeyStatus)> {
+        let keys = ring.public().unwrap().keys.into_iter().filter(|key| key.pinhole_use == purpose);
+        keys.map(|key| (key.kid, key.pinhole_status)).collect()
+    }
+
+    #[test]
+    fn every_process_signs_with_a_rotated_key_at_once() {
+        let (folder, ring) = ring();
+        let other = again(&folder);
+        let first = other.statement().unwrap();
+        let rotated = ring.rotate(KeyUse::Statement).unwrap();
+        assert_eq!(rotated.previous, first.key_id());
+        assert_eq!(other.statement().unwrap().key_id(), rotated.key_id);
+        let expected = vec![(rotated.previous, KeyStatus::Retired), (rotated.key_id, KeyStatus::Active)];
+        assert_eq!(listed(&other, KeyUse::Statement), expected);
+        assert_eq!(listed(&other, KeyUse::Log).len(), 1);
+        let set = fs::metadata(folder.path().join("data/keys/public-keys.json")).unwrap();
+        assert_eq!(set.permissions().mode() & 0o7777, 0o600);
+    }
+
+    #[test]
+    fn an_interrupted_rotation_leaves_the_key_that_signs_active() {
+        let (folder, ring) = ring();
+        let path = folder.path().join("data/keys/statement.pem");
+        let before = fs::read(&path).unwrap();
+        let rotated = ring.rotate(KeyUse::Statement).unwrap();
+        // As if it had been interrupted between the set and the key.
+        fs::write(&path, before).unwrap();
+        let ring = again(&folder);
+        assert_eq!(ring.statement().unwrap().key_id(), rotated.previous);
+        let expected = vec![(rotated.previous, KeyStatus::Active), (rotated.key_id, KeyStatus::Retired)];
+        assert_eq!(listed(&ring, KeyUse::Statement), expected);
+    }
+
+    #[test]
+    fn a_key_is_revoked_once_it_signs_no_more() {
+        let (folder, ring) = ring();
+        let path = folder.path().join("data/keys/statement.pem");
+        let before = fs::read(&path).unwrap();
+        let first = ring.statement().unwrap().key_id().to_owned();
+        let reason = |result: Result<KeyUse>| result.unwrap_err().reason().map(str::to_owned);
+        assert_eq!(reason(ring.revoke(&first, "x")).as_deref(), Some("key_active"));
+        assert_eq!(ring.revoke("none", "x").unwrap_err().code(), Code::NotFound);
+        ring.rotate(KeyUse::Statement).unwrap();
+        assert_eq!(ring.revoke(&first, "it was shown").unwrap(), KeyUse::Statement);
+        assert_eq!(reason(ring.revoke(&first, "x")).as_deref(), Some("key_revoked"));
+        let key = ring.public().unwrap().keys.into_iter().find(|key| key.kid == first).unwrap();
+        assert_eq!((key.pinhole_status, key.pinhole_reason.as_deref()), (KeyStatus::Revoked, Some("it was shown")));
+        // Somebody puts the old file back.
+        fs::write(&path, before).unwrap();
+        let refused = again(&folder).statement().map(|signer| signer.key_id().to_owned());
+        assert_eq!(refused.unwrap_err().reason(), Some("key_revoked"));
+    }
+
+    #[test]
+    fn the_key_of_the_log_stays() {
+        let (_folder, ring) = ring();
+        let log = listed(&ring, KeyUse::Log)[0].0.clone();
+        assert_eq!(ring.rotate(KeyUse::Log).unwrap_err().reason(), Some("log_key"));
+        assert_eq!(ring.revoke(&log, "x").unwrap_err().reason(), Some("log_key"));
+        assert_eq!(listed(&ring, KeyUse::Log), [(log, KeyStatus::Active)]);
+    }
+
+    #[test]
+    fn rotations_at_once_lose_no_key() {
+        let (folder, ring) = ring();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                let folder = &folder;
+                scope.spawn(move || again(folder).rotate(KeyUse::Commit).unwrap());
+            }
+        });
+        let keys = listed(&ring, KeyUse::Commit);
+        assert_eq!(keys.len(), 5);
+        assert_eq!(keys.iter().filter(|(_, status)| *status == KeyStatus::Active).count(), 1);
+    }
+
+    #[test]
+    fn a_damaged_set_is_refused_and_stays() {
+        let (folder, ring) = ring();
+        let path = folder.path().join("data/keys/public-keys.json");
+        fs::write(&path, "{}").unwrap();
+        assert!(ring.public().unwrap_err().message().contains("is no key set"));
+        assert!(ring.rotate(KeyUse::Statement).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{}");
+    }
+}
