@@ -256,6 +256,7 @@ async fn rotate(server: &Server, project: &Project) {
     let first = before["keys"][0]["kid"].as_str().unwrap();
     let revoked = Finished::of(&mut server.command_of(&["key", "revoke", first, "--reason", "it was shown"]));
     assert!(revoked.expect(0).contains(first) && revoked.stderr.contains("signed anew"), "{revoked:?}");
+    assert!(revoked.stderr.contains("2 reviews, 1 decisions, 1 catalog revisions and 1 publication"), "{revoked:?}");
     let keys = published().await;
     assert_eq!(status(&keys, "statement"), ["revoked", "active"]);
     assert_eq!(keys["keys"][0]["pinhole_reason"], "it was shown");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use pinhole_contract::{ListSigningKeys, SigningKeyList, SigningKeyStatus, SigningKeyUse, SigningKeyView};
 use pinhole_core::{Actor, Error, Result, Signer};
 use pinhole_receipt::{Jwk, Jwks, KeyStatus, KeyUse};
+use pinhole_store::SignedStatements;
 use serde_json::Value;
 
 use crate::App;
@@ -46,6 +47,14 @@ impl App {
             Box::pin(async move { unit.audit(None, None, detail.clone()).await })
         })
         .await
+    }
+
+    /// How many statements a signing key has signed.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn signed_statements(&self, key_id: &str) -> Result<SignedStatements> {
+        self.store().begin_read().await?.signed_statements(key_id).await
     }
 }
 

@@ -59,6 +59,7 @@ pub use capture::{Claim, Lease};
 pub use environments::OpenSecret;
 pub use evidence::{ApprovalEvidence, CandidateEvidence, ItemEvidence, RunEvidence};
 pub use keys::Keyring;
+pub use pinhole_store::SignedStatements;
 pub use log::LogPorts;
 pub use operations::{Entry, Reply, ReplyKind, operations};
 pub use publications::{PublicationLease, PublicationWork, Unpublished};

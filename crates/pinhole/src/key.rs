@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use pinhole_app::Resealed;
+use pinhole_app::{Resealed, SignedStatements};
 use pinhole_core::{Error, RandomIds, Reason, Result};
 use pinhole_receipt::KeyUse;
 use pinhole_runtime::{DataDir, KeyRing, Rotated};
@@ -144,6 +144,9 @@ impl Revoke {
             "it is revoked: nothing that it signed is accepted by whoever has the key set as it is now; hand out \
              /.well-known/pinhole/receipt-keys.json anew. {meaning}"
         );
+        if purpose == KeyUse::Statement {
+            eprintln!("{}", signed(&self.location, &self.key_id).await);
+        }
         let detail = json!({ "key": self.key_id, "reason": self.reason });
         audit(&self.location, "revoke_signing_key", &detail).await;
         Ok(Exit::Success)
@@ -156,6 +159,23 @@ fn keyring(location: &Location) -> Result<KeyRing> {
     config.check()?;
     let data = DataDir::open(&config.data_dir)?;
     Ok(KeyRing::new(data, Arc::new(RandomIds)))
+}
+
+/// Says how much a key has signed, as far as the database can be reached.
+async fn signed(location: &Location, key_id: &str) -> String {
+    match async { open(location).await?.app.signed_statements(key_id).await }.await {
+        Ok(found) => {
+            let SignedStatements { receipts, run_results, reviews, decisions, revisions, publications } = found;
+            format!(
+                "it has signed {receipts} receipts, {run_results} results of runs, {reviews} reviews, {decisions} decisions, \
+                 {revisions} catalog revisions and {publications} publication receipts"
+            )
+        }
+        Err(error) => {
+            let error: Error = error;
+            format!("what it has signed cannot be counted: {}", error.message())
+        }
+    }
 }
 
 /// Writes the change down; that the database cannot be reached undoes nothing and is said.
