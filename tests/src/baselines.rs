@@ -185,7 +185,10 @@ fn check_approval(clone: &Path, keys: &Path) {
     assert!(alone.expect(0).starts_with("valid: approval apr_"), "{alone:?}");
     assert!(alone.expect(0).contains("no catalog was looked at"), "{alone:?}");
     let with = check(&decision, true);
-    assert!(with.expect(0).contains("that it caused: 1; entries that rest on it: 2: baselines/local/buyer/"), "{with:?}");
+    assert!(
+        with.expect(0).contains("that it caused: 1; entries that rest on it: 2: baselines/local/buyer/"),
+        "{with:?}"
+    );
     let other = check(&named("/rcp_"), false);
     assert!(other.expect(1).starts_with("NOT valid: ") && other.stdout.contains("approval-decision"), "{other:?}");
 }
@@ -196,7 +199,10 @@ fn check_copies(clone: &Path, check: &dyn Fn(&Path) -> Finished) {
     git(Command::new("cp").arg("-r").arg(clone).arg(&copy));
     std::fs::remove_dir_all(copy.join(".git")).unwrap();
     let plain = check(&copy);
-    assert!(plain.expect(0).contains("this is no clone: commit signatures and trailers were not looked at"), "{plain:?}");
+    assert!(
+        plain.expect(0).contains("this is no clone: commit signatures and trailers were not looked at"),
+        "{plain:?}"
+    );
 
     let theirs = clone.with_file_name("theirs");
     git(Command::new("git").args(["clone", "--quiet"]).arg(clone).arg(&theirs));
@@ -204,7 +210,12 @@ fn check_copies(clone: &Path, check: &dyn Fn(&Path) -> Finished) {
         std::fs::write(theirs.join(path), "theirs\n").unwrap();
         git(Command::new("git").arg("-C").arg(&theirs).args(["add", path]));
         let identity = ["-c", "user.name=Someone", "-c", "user.email=someone@example.org"];
-        git(Command::new("git").arg("-C").arg(&theirs).args(identity).args(["commit", "--quiet", "-m", "Write a file"]));
+        git(Command::new("git").arg("-C").arg(&theirs).args(identity).args([
+            "commit",
+            "--quiet",
+            "-m",
+            "Write a file",
+        ]));
     };
     commit("README.md");
     let beside = check(&theirs);

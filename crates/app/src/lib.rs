@@ -40,10 +40,7 @@ mod unit;
 mod uses;
 mod who;
 
-use std::{
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use pinhole_blobs::Blobs;
 use pinhole_core::{Error, Ids, Result, Sealer};
@@ -59,9 +56,9 @@ pub use capture::{Claim, Lease};
 pub use environments::OpenSecret;
 pub use evidence::{ApprovalEvidence, CandidateEvidence, ItemEvidence, RunEvidence};
 pub use keys::Keyring;
-pub use pinhole_store::SignedStatements;
 pub use log::LogPorts;
 pub use operations::{Entry, Reply, ReplyKind, operations};
+pub use pinhole_store::SignedStatements;
 pub use publications::{PublicationLease, PublicationWork, Unpublished};
 pub use readiness::Readiness;
 pub use reseal::Resealed;

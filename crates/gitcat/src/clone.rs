@@ -161,7 +161,8 @@ impl Reader<'_> {
             MODE_FOLDER if depth < MAX_DEPTH => {
                 let tree = self.clone.0.find_tree(id).map_err(unreadable)?;
                 for entry in &tree {
-                    let name = entry.name().map_err(|_| damaged(format!("{path}: a file's name in it is not UTF-8")))?;
+                    let name =
+                        entry.name().map_err(|_| damaged(format!("{path}: a file's name in it is not UTF-8")))?;
                     self.read(format!("{path}/{name}"), entry.filemode_raw(), entry.id(), depth + 1)?;
                 }
                 Ok(())

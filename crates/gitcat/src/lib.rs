@@ -21,7 +21,9 @@ mod wire;
 pub use clone::LocalClone;
 pub use local::{checkout, create};
 pub use sign::CommitKey;
-pub use wire::{Author, CommitId, Draft, FailureKind, GitAnswer, GitRequest, MadeCommit, Marker, Operation, PushOutcome};
+pub use wire::{
+    Author, CommitId, Draft, FailureKind, GitAnswer, GitRequest, MadeCommit, Marker, Operation, PushOutcome,
+};
 
 use failure::Failure;
 use remote::Remote;

@@ -9,7 +9,8 @@ use pinhole_core::Sha256Digest;
 use crate::{CommitId, CommitKey, Draft, FailureKind, GitAnswer, MadeCommit, failure::Failure, remote::Remote};
 
 /// The names at the top of a tree that are the catalog's; whatever else is there stays as it is.
-pub(crate) const OWNED: [&str; 7] = ["baselines", "catalog.json", "log", "manifest.json", "publications", "receipts", "revisions"];
+pub(crate) const OWNED: [&str; 7] =
+    ["baselines", "catalog.json", "log", "manifest.json", "publications", "receipts", "revisions"];
 const MODE_FILE: i32 = 0o100_644;
 const MODE_FOLDER: i32 = 0o040_000;
 /// Greatest number of catalog files.

@@ -72,11 +72,7 @@ fn read(bytes: &[u8], keys: &TrustedKeys) -> Result<ApprovalDecision, VerifyErro
 }
 
 /// Where a decision should be in a catalog, when it is not there.
-fn missing_from(
-    files: &Files,
-    decision: &ApprovalDecision,
-    bytes: &[u8],
-) -> Result<Option<String>, VerifyError> {
+fn missing_from(files: &Files, decision: &ApprovalDecision, bytes: &[u8]) -> Result<Option<String>, VerifyError> {
     let path = envelope_path(&decision.decision.to_string())
         .ok_or_else(|| VerifyError::new("decision", "this is no id of a decision"))?;
     Ok((files.get(&path).map(Vec::as_slice) != Some(bytes)).then_some(path))
@@ -107,7 +103,8 @@ fn behind(files: &Files, approval: ApprovalId) -> Result<Behind, VerifyError> {
         RevisionCause::Retired { approval, .. } | RevisionCause::Invalidated { approval, .. } => *approval,
         RevisionCause::Forked { .. } => None,
     };
-    let revisions = read_revisions(files)?.into_iter().filter(|signed| caused(&signed.revision.cause) == Some(approval));
+    let revisions =
+        read_revisions(files)?.into_iter().filter(|signed| caused(&signed.revision.cause) == Some(approval));
     let revisions: Vec<u32> = revisions.map(|signed| signed.revision.number).collect();
     if entries.is_empty() && revisions.is_empty() {
         return Err(VerifyError::new(approval.to_string(), "nothing in this catalog rests on this approval"));

@@ -165,8 +165,7 @@ fn check_trailers(message: &str, marker: &PublicationMarker) -> Result<(), Verif
     for (name, expected) in
         [("Catalog-Revision", marker.revision.to_string()), ("Catalog-Digest", marker.digest.to_string())]
     {
-        let values: Vec<_> =
-            message.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).collect();
+        let values: Vec<_> = message.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).collect();
         if values != [expected.as_str()] {
             return Err(VerifyError::new(name, format!("the trailer is not {expected}, as the tree's marker says")));
         }

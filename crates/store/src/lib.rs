@@ -67,7 +67,7 @@ pub use reviews::Review;
 pub use runs::Run;
 pub use scenarios::{Scenario, ScenarioRevision};
 pub use secrets::EnvironmentSecret;
-pub use signatures::SignedStatements;
 pub use sessions::Session;
+pub use signatures::SignedStatements;
 pub use tickets::Ticket;
 pub use tokens::Token;

@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, path::PathBuf};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use pinhole_app::PublicationWork;
 use pinhole_core::{Result, Sha256Digest};
-use pinhole_gitcat::{Author, CommitId, Draft, FailureKind, GitAnswer, GitRequest, MadeCommit, Marker, Operation, PushOutcome};
+use pinhole_gitcat::{
+    Author, CommitId, Draft, FailureKind, GitAnswer, GitRequest, MadeCommit, Marker, Operation, PushOutcome,
+};
 
 use crate::{PublicationSettings, child::ask, helper::HelperRequest, scratch::Scratch};
 

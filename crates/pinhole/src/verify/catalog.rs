@@ -8,8 +8,8 @@ use std::{
 use clap::Args;
 use pinhole_core::{Error, LineName, LineOrigin, Result};
 use pinhole_receipt::{
-    CatalogReport, History, HistoryReport, TrustedKeys, VerifyError, log::Checkpoint, read_tree, signed_by_revoked_keys,
-    verify_catalog, verify_history,
+    CatalogReport, History, HistoryReport, TrustedKeys, VerifyError, log::Checkpoint, read_tree,
+    signed_by_revoked_keys, verify_catalog, verify_history,
 };
 use pinhole_worker_publication::{CommitId, LocalClone};
 
@@ -130,12 +130,7 @@ impl Place {
 }
 
 /// Checks a catalog, and that its log continues an earlier one; the text says what it holds and what was not looked at.
-pub(crate) fn catalog(
-    directory: &Path,
-    keys: &Path,
-    earlier: Option<&Path>,
-    tip: &Tip,
-) -> Result<Checked<String>> {
+pub(crate) fn catalog(directory: &Path, keys: &Path, earlier: Option<&Path>, tip: &Tip) -> Result<Checked<String>> {
     let keys = trusted(keys)?;
     let earlier = earlier.map(checkpoint).transpose()?;
     let place = match Place::read(directory, tip)? {
