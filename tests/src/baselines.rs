@@ -130,7 +130,8 @@ async fn verify(server: &Server, project: &Project) {
     let statement = "signed statements, all of them in the log of";
     assert!(valid.expect(0).contains(statement), "{valid:?}");
     assert!(valid.expect(0).trim_end().ends_with(": 1 signed ones of publications"), "{valid:?}");
-    assert_eq!(check(&server.repository()).expect(0), valid.stdout, "the bare repository says the same");
+    let bare = verify_bare(server, &keys);
+    assert_eq!(bare.expect(0), valid.stdout, "the bare repository says the same");
     check_statements(&clone, &keys);
     check_approval(&clone, &keys);
     check_copies(&clone, &check);
@@ -143,6 +144,13 @@ async fn verify(server: &Server, project: &Project) {
     let text = std::fs::read_to_string(&manifest).unwrap();
     std::fs::write(&manifest, text.replacen("sha256:", "sha256:0", 1)).unwrap();
     assert!(check(&clone).expect(1).starts_with("NOT valid: "));
+}
+
+/// Checks the repository that was published to.
+fn verify_bare(server: &Server, keys: &Path) -> Finished {
+    let mut command = pinhole();
+    command.args(["verify", "catalog", "--branch", "main"]).arg(server.repository()).arg("--keys").arg(keys);
+    Finished::of(&mut command)
 }
 
 /// Programs of others verify every statement of the clone.
@@ -275,7 +283,7 @@ async fn rotate(server: &Server, project: &Project) {
     assert_eq!(audited["entries"].as_array().unwrap().len(), 1, "{audited:#}");
     let path = folder.path().join("keys.json");
     std::fs::write(&path, keys.to_string()).unwrap();
-    let catalog = Finished::of(pinhole().args(["verify", "catalog"]).arg(server.repository()).arg("--keys").arg(path));
+    let catalog = verify_bare(server, &path);
     let told = catalog.expect(1);
     assert!(told.contains("the key is revoked (it was shown)") && told.contains("signed anew"), "{told}");
 }

@@ -62,7 +62,8 @@ impl LocalClone {
     /// `not_found` when there is none yet.
     pub fn head(&self) -> Result<CommitId> {
         let head = self.0.head().and_then(|head| head.peel_to_commit());
-        head.map(|commit| CommitId::new(commit.id())).map_err(|_| missing("the repository has no commit"))
+        head.map(|commit| CommitId::new(commit.id()))
+            .map_err(|_| missing("the repository's HEAD names no commit: name a branch or a commit"))
     }
 
     /// The tip of a branch of the clone, or else of the remote that it is of.

@@ -78,6 +78,7 @@ pub fn verify_history(
         let commit = RawCommit::parse(history.commit(&id)?).map_err(at)?;
         let catalog = history.catalog(&id).map_err(at)?;
         if leaves_alone(history, &commit, &catalog)? {
+            takes_nothing_back(history, &commit, &catalog).map_err(at)?;
             others += 1;
         } else {
             let marker = publication(history, &id, &commit, keys).map_err(at)?;
@@ -105,6 +106,62 @@ fn leaves_alone(history: &impl History, commit: &RawCommit, catalog: &str) -> Re
         }
     }
     Ok(commit.parents.is_empty() && catalog.is_empty())
+}
+
+/// Whether a merge has the newest catalog of those that it merges: what the others have was published before that one.
+fn takes_nothing_back(history: &impl History, merge: &RawCommit, catalog: &str) -> Result<(), VerifyError> {
+    let (mut kept, mut dropped) = (Vec::new(), Vec::new());
+    for parent in &merge.parents {
+        let of_parent = history.catalog(parent)?;
+        if of_parent == catalog {
+            kept.push(parent.clone());
+        } else if !of_parent.is_empty() {
+            dropped.push(parent);
+        }
+    }
+    for parent in dropped {
+        let published = published_by(history, parent)?;
+        if !is_before(history, &published, kept.clone())? {
+            let reason = format!("it merges the catalog of commit {published} and takes it back");
+            return Err(VerifyError::new("", reason));
+        }
+    }
+    Ok(())
+}
+
+/// The commit that brought the catalog which `id` has.
+fn published_by(history: &impl History, id: &str) -> Result<String, VerifyError> {
+    let mut id = id.to_owned();
+    for _ in 0..MAX_COMMITS {
+        let (commit, catalog) = (RawCommit::parse(history.commit(&id)?)?, history.catalog(&id)?);
+        let mut same = None;
+        for parent in commit.parents {
+            if same.is_none() && history.catalog(&parent)? == catalog {
+                same = Some(parent);
+            }
+        }
+        match same {
+            Some(parent) => id = parent,
+            None => return Ok(id),
+        }
+    }
+    Err(VerifyError::new("", format!("the branch has more than {MAX_COMMITS} commits")))
+}
+
+/// Whether `wanted` is one of the commits `open` or comes before one of them.
+fn is_before(history: &impl History, wanted: &str, mut open: Vec<String>) -> Result<bool, VerifyError> {
+    let mut seen: BTreeSet<String> = open.iter().cloned().collect();
+    while let Some(id) = open.pop() {
+        if id == wanted {
+            return Ok(true);
+        }
+        let commit = RawCommit::parse(history.commit(&id)?)?;
+        open.extend(commit.parents.into_iter().filter(|parent| seen.insert(parent.clone())));
+        if seen.len() > MAX_COMMITS {
+            break;
+        }
+    }
+    Ok(false)
 }
 
 /// The marker of the publication whose commit this is, in every byte.

@@ -169,21 +169,23 @@ fn change_key_id(random: &mut Random, files: &mut Files) -> Option<String> {
 fn change_value(random: &mut Random, files: &mut Files) -> Option<String> {
     let path = random.path_where(files, |path| path.ends_with(".json"));
     let mut document = json_of(files, &path);
-    let mut value = &mut document;
-    loop {
-        value = match value {
-            Value::Object(members) if !members.is_empty() => {
-                let at = random.below(members.len());
-                members.values_mut().nth(at)?
-            }
-            Value::Array(items) if !items.is_empty() => {
-                let at = random.below(items.len());
-                &mut items[at]
-            }
-            leaf => break change_leaf(random, leaf),
-        }
-    }
+    change_within(random, &mut document);
     put(files, &path, &document).then_some(path)
+}
+
+fn change_within(random: &mut Random, value: &mut Value) {
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            let at = random.below(members.len());
+            let member = members.values_mut().nth(at);
+            change_within(random, member.unwrap());
+        }
+        Value::Array(items) if !items.is_empty() => {
+            let at = random.below(items.len());
+            change_within(random, &mut items[at]);
+        }
+        _ => change_leaf(random, value),
+    }
 }
 
 fn change_leaf(random: &mut Random, leaf: &mut Value) {
@@ -382,6 +384,22 @@ async fn others_may_commit_beside_the_catalog_and_nothing_else() {
     let error = commits_valid(&world).unwrap_err();
     assert!(error.reason().contains("is not signed"), "{error}");
     assert!(error.path().contains(&head) || error.path().contains(&world.head().unwrap()), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_merge_that_takes_a_publication_back_is_found() {
+    let world = World::new(Engine::Sqlite).await;
+    for number in [1, 2] {
+        world.revision(number).await;
+        world.published(number).await;
+    }
+    let (second, first) = (world.commits().remove(0), world.commits().remove(1));
+    let work = world.checkout();
+    world.git(&work, &["checkout", "--quiet", "-b", "side", &first]);
+    world.git(&work, &["merge", "--quiet", "--strategy=ours", "-m", "Merge nothing", "origin/catalog"]);
+    world.git(&work, &["push", "--quiet", "origin", "HEAD:refs/heads/catalog"]);
+    let error = commits_valid(&world).unwrap_err();
+    assert!(error.reason().contains(&second) && error.reason().contains("takes it back"), "{error}");
 }
 
 impl World {
