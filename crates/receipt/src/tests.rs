@@ -269,6 +269,7 @@ fn a_fork_continues_the_chain_of_the_line_that_it_left() {
         let cause = RevisionCause::Forked { line: "main".parse().unwrap(), revision: 2, digest };
         let mut input = fixture::input(&[part], &Files::new(), cause, &signer);
         fixture::seal(&mut input, &signer);
+        input.publications = vec![fixture::marker(&input, 1)];
         fixture::Log::default().publish(&mut input, 1);
         verify_catalog(&render(&input).unwrap().files, &trusted())
     };

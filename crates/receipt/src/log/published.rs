@@ -65,10 +65,8 @@ impl PublishedLog {
     pub fn files(&self) -> Result<BTreeMap<String, Vec<u8>>> {
         let mut files = BTreeMap::from([(CHECKPOINT_PATH.to_owned(), self.checkpoint.clone().into_bytes())]);
         let proofs: Vec<_> = self.proofs.iter().collect();
-        // One file at least: without any, nothing would continue to this publication's checkpoint.
-        let none: &[_] = &[];
-        let parts = proofs.chunks(PROOFS_PER_FILE).chain(proofs.is_empty().then_some(none));
-        for (part, proofs) in (1..).zip(parts) {
+        // There is one at least: a publication brings a revision that the branch did not have.
+        for (part, proofs) in (1..).zip(proofs.chunks(PROOFS_PER_FILE)) {
             let file = ProofsFile {
                 format: FORMAT,
                 publication: self.publication,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pinhole_core::{PublicationId, RandomIds};
-use pinhole_receipt::{KeyUse, read_tree, verify_catalog};
+use pinhole_receipt::KeyUse;
 use pinhole_runtime::{DataDir, KeyRing, Rotated};
 use pinhole_testkit::Engine;
 use pinhole_worker_publication::publish;
@@ -14,7 +14,6 @@ use crate::{tampering::commits_valid, world::World};
 on_both_engines! {
     a_rotated_commit_key_makes_no_second_commit
     a_commit_by_a_revoked_key_is_not_made_again
-    the_same_revision_is_published_again
 }
 
 impl World {
@@ -64,15 +63,4 @@ async fn a_commit_by_a_revoked_key_is_not_made_again(engine: Engine) {
     assert_eq!(view["state"], "published", "{view}");
     assert_ne!(world.commits(), [commit]);
     commits_valid(&world).unwrap();
-}
-
-async fn the_same_revision_is_published_again(engine: Engine) {
-    let world = World::new(engine).await;
-    world.revision(1).await;
-    let first = world.published(1).await;
-    world.done("create_project", json!({ "slug": "more", "title": "More", "idempotency_key": "more" })).await;
-    let second = world.published(1).await;
-    let report = verify_catalog(&read_tree(&world.checkout()).unwrap(), &world.keys).unwrap();
-    assert_eq!(report.publications, [first, second]);
-    assert_eq!(commits_valid(&world).unwrap().publications, 2);
 }
