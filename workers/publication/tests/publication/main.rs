@@ -15,6 +15,7 @@ macro_rules! on_both_engines {
 }
 
 mod baselines;
+mod changes;
 mod conflicts;
 mod failures;
 mod keys;
