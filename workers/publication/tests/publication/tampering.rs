@@ -127,7 +127,7 @@ async fn no_change_of_a_commit_survives() {
     let all: Vec<_> = ids.iter().map(|id| clone.commit(id.parse().unwrap()).unwrap()).collect();
     let mut random = Random(seed());
     let mut changed = 0;
-    while changed < 4 * tries() {
+    while changed < tries() {
         let which = random.below(ids.len());
         let mut bytes = all[which].clone();
         if random.below(2) == 0 {
