@@ -1,13 +1,17 @@
 //! The path of a baseline as its people walk it: REST for the calls, `pinhole token create --ticket` for human authority,
 //! plain Git for what was published.
 
-use std::{path::Path, process::Command, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
 
 use pinhole_testkit::{Engine, Site, wait_for};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::harness::{Finished, Project, Server, Setup, pinhole};
+use crate::harness::{Finished, Project, Server, Setup, pinhole, python};
 
 /// How long a publication may take.
 const PUBLICATION: Duration = Duration::from_secs(60);
@@ -39,6 +43,7 @@ async fn two_pictures_become_a_published_catalog() {
     assert_eq!(made["revision"], 1, "{made:#}");
     publish(&project).await;
     verify(&server, &project).await;
+    rotate(&server, &project).await;
     check_log(&server, &project, &result).await;
 
     site.set_switch("new-price", true);
@@ -124,6 +129,12 @@ async fn verify(server: &Server, project: &Project) {
     assert!(valid.expect(0).starts_with("valid: catalog shop line main revision 1: 2 active entries"), "{valid:?}");
     let statement = "signed statements, all of them in the log of";
     assert!(valid.expect(0).contains(statement), "{valid:?}");
+    assert!(valid.expect(0).trim_end().ends_with(": 1 signed ones of publications"), "{valid:?}");
+    let bare = verify_bare(server, &keys);
+    assert_eq!(bare.expect(0), valid.stdout, "the bare repository says the same");
+    check_statements(&clone, &keys);
+    check_approval(&clone, &keys);
+    check_copies(&clone, &check);
     let again = Finished::of(
         pinhole().args(["verify", "catalog"]).arg(&clone).arg("--keys").arg(&keys).arg("--earlier").arg(&clone),
     );
@@ -133,6 +144,148 @@ async fn verify(server: &Server, project: &Project) {
     let text = std::fs::read_to_string(&manifest).unwrap();
     std::fs::write(&manifest, text.replacen("sha256:", "sha256:0", 1)).unwrap();
     assert!(check(&clone).expect(1).starts_with("NOT valid: "));
+}
+
+/// Checks the repository that was published to.
+fn verify_bare(server: &Server, keys: &Path) -> Finished {
+    let mut command = pinhole();
+    command.args(["verify", "catalog", "--branch", "main"]).arg(server.repository()).arg("--keys").arg(keys);
+    Finished::of(&mut command)
+}
+
+/// Programs of others verify every statement of the clone.
+fn check_statements(clone: &Path, keys: &Path) {
+    let mut check = python("attestations", "check.py");
+    let output = check.arg(keys).args(envelopes(clone)).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let kinds = "approval-decision capture-receipt catalog-revision review-disposition";
+    assert!(told.starts_with("checked: ") && told.trim_end().ends_with(kinds), "{told}");
+}
+
+/// The paths of all envelopes in the folder.
+fn envelopes(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(envelopes(&path));
+        } else if path.to_str().unwrap().ends_with(".dsse.json") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The decision behind the entries, alone and with the catalog; a receipt is none.
+fn check_approval(clone: &Path, keys: &Path) {
+    let named = |mark: &str| envelopes(clone).into_iter().find(|path| path.to_str().unwrap().contains(mark)).unwrap();
+    let check = |file: &Path, catalog: bool| {
+        let mut command = pinhole();
+        command.args(["verify", "approval"]).arg(file).arg("--keys").arg(keys);
+        if catalog {
+            command.arg("--catalog").arg(clone);
+        }
+        Finished::of(&mut command)
+    };
+    let decision = named("/dec_");
+    let alone = check(&decision, false);
+    assert!(alone.expect(0).starts_with("valid: approval apr_"), "{alone:?}");
+    assert!(alone.expect(0).contains("no catalog was looked at"), "{alone:?}");
+    let with = check(&decision, true);
+    assert!(
+        with.expect(0).contains("that it caused: 1; entries that rest on it: 2: baselines/local/buyer/"),
+        "{with:?}"
+    );
+    let other = check(&named("/rcp_"), false);
+    assert!(other.expect(1).starts_with("NOT valid: ") && other.stdout.contains("approval-decision"), "{other:?}");
+}
+
+/// A copy of the files alone, and a clone to which others have committed.
+fn check_copies(clone: &Path, check: &dyn Fn(&Path) -> Finished) {
+    let copy = clone.with_file_name("copy");
+    git(Command::new("cp").arg("-r").arg(clone).arg(&copy));
+    std::fs::remove_dir_all(copy.join(".git")).unwrap();
+    let plain = check(&copy);
+    assert!(
+        plain.expect(0).contains("this is no clone: commit signatures and trailers were not looked at"),
+        "{plain:?}"
+    );
+
+    let theirs = clone.with_file_name("theirs");
+    git(Command::new("git").args(["clone", "--quiet"]).arg(clone).arg(&theirs));
+    let commit = |path: &str| {
+        std::fs::write(theirs.join(path), "theirs\n").unwrap();
+        git(Command::new("git").arg("-C").arg(&theirs).args(["add", path]));
+        let identity = ["-c", "user.name=Someone", "-c", "user.email=someone@example.org"];
+        git(Command::new("git").arg("-C").arg(&theirs).args(identity).args([
+            "commit",
+            "--quiet",
+            "-m",
+            "Write a file",
+        ]));
+    };
+    commit("README.md");
+    let beside = check(&theirs);
+    assert!(beside.expect(0).trim_end().ends_with(", 1 by others that leave the catalog alone"), "{beside:?}");
+    commit("log/checkpoint");
+    assert!(check(&theirs).expect(1).contains("log/checkpoint"));
+}
+
+/// Replaces the keys of a running server, and revokes one.
+async fn rotate(server: &Server, project: &Project) {
+    let folder = TempDir::with_prefix("pinhole-keys-").unwrap();
+    let published = async || {
+        let answer = project.author.with_token(None).get("/.well-known/pinhole/receipt-keys.json").await;
+        serde_json::from_slice::<Value>(&answer.body).unwrap()
+    };
+    let status = |keys: &Value, purpose: &str| {
+        let keys = keys["keys"].as_array().unwrap().iter().filter(|key| key["pinhole_use"] == purpose);
+        keys.map(|key| key["pinhole_status"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let before = published().await;
+    let rotated = Finished::of(&mut server.command_of(&["key", "rotate-signing"]));
+    let key = rotated.expect(0).trim().to_owned();
+    Finished::of(&mut server.command_of(&["key", "rotate-signing", "--commit"])).expect(0);
+    let refused = Finished::of(&mut server.command_of(&["key", "rotate-signing", "--log"]));
+    assert!(refused.code() == Some(2) && refused.stderr.contains("cannot be rotated"), "{refused:?}");
+    let after = published().await;
+    for (purpose, expected) in [("statement", 2), ("commit", 2), ("log", 1)] {
+        let all: Vec<_> = ["retired", "active"].into_iter().skip(2 - expected).collect();
+        assert_eq!(status(&after, purpose), all, "{after:#}");
+    }
+
+    // The running server signs with the new key, which the key file of before does not have.
+    let result = project.run("rotated", &json!({ "line": "main", "latest": true })).await;
+    let id = result["checkpoints"][0]["receipt_id"].as_str().unwrap();
+    let receipt = folder.path().join("receipt.dsse.json");
+    let found = project.author.get(&format!("/api/v1/receipts/{id}")).await.expect(200);
+    std::fs::write(&receipt, found["envelope"].to_string()).unwrap();
+    let check = |keys: &Value| {
+        let path = folder.path().join("keys.json");
+        std::fs::write(&path, keys.to_string()).unwrap();
+        Finished::of(pinhole().args(["verify", "receipt"]).arg(&receipt).arg("--keys").arg(path))
+    };
+    check(&after).expect(0);
+    let missing = check(&before);
+    assert!(missing.expect(1).contains(&format!("it is by {key}, which the key file does not have")), "{missing:?}");
+
+    let active = Finished::of(&mut server.command_of(&["key", "revoke", &key, "--reason", "it was shown"]));
+    assert!(active.code() == Some(2) && active.stderr.contains("this key signs now"), "{active:?}");
+    let first = before["keys"][0]["kid"].as_str().unwrap();
+    let revoked = Finished::of(&mut server.command_of(&["key", "revoke", first, "--reason", "it was shown"]));
+    assert!(revoked.expect(0).contains(first) && revoked.stderr.contains("signed anew"), "{revoked:?}");
+    assert!(revoked.stderr.contains("2 reviews, 1 decisions, 1 catalog revisions and 1 publication"), "{revoked:?}");
+    let keys = published().await;
+    assert_eq!(status(&keys, "statement"), ["revoked", "active"]);
+    assert_eq!(keys["keys"][0]["pinhole_reason"], "it was shown");
+    let audited = project.author.get("/api/v1/admin/audit?operation=revoke_signing_key").await.expect(200);
+    assert_eq!(audited["entries"].as_array().unwrap().len(), 1, "{audited:#}");
+    let path = folder.path().join("keys.json");
+    std::fs::write(&path, keys.to_string()).unwrap();
+    let catalog = verify_bare(server, &path);
+    let told = catalog.expect(1);
+    assert!(told.contains("the key is revoked (it was shown)") && told.contains("signed anew"), "{told}");
 }
 
 /// Exports the audit and checks it against the checkpoint in the clone; one row less, and it is refused.

@@ -40,13 +40,10 @@ mod unit;
 mod uses;
 mod who;
 
-use std::{
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use pinhole_blobs::Blobs;
-use pinhole_core::{Error, Ids, Result, Sealer, Signer};
+use pinhole_core::{Error, Ids, Result, Sealer};
 use pinhole_jobs::WakeSender;
 use pinhole_store::Store;
 use tokio::sync::watch;
@@ -58,8 +55,10 @@ pub use baselines::NewTicket;
 pub use capture::{Claim, Lease};
 pub use environments::OpenSecret;
 pub use evidence::{ApprovalEvidence, CandidateEvidence, ItemEvidence, RunEvidence};
+pub use keys::Keyring;
 pub use log::LogPorts;
 pub use operations::{Entry, Reply, ReplyKind, operations};
+pub use pinhole_store::SignedStatements;
 pub use publications::{PublicationLease, PublicationWork, Unpublished};
 pub use readiness::Readiness;
 pub use remotes::check_remote;
@@ -74,7 +73,6 @@ pub use unit::{BoxFuture, Outlives, Unit};
 pub struct App {
     inner: Arc<Parts>,
     outgoing: watch::Sender<()>,
-    cursor_key: Arc<OnceLock<Vec<u8>>>,
     uses: uses::Uses,
     hashing: sign_in::Hashing,
 }
@@ -87,8 +85,8 @@ pub struct Parts {
     pub blobs: Blobs,
     /// Ids and secrets.
     pub ids: Arc<dyn Ids>,
-    /// The statement key; a capture or Git process has none.
-    pub signer: Option<Arc<dyn Signer>>,
+    /// The signing keys; a capture or Git process has none.
+    pub keyring: Option<Arc<dyn Keyring>>,
     /// What the transparency log is signed with; only the server's process has it.
     pub log: Option<LogPorts>,
     /// Seals secrets; a capture or Git process has none.
@@ -138,7 +136,6 @@ impl App {
         Self {
             inner: Arc::new(parts),
             outgoing: watch::Sender::new(()),
-            cursor_key: Arc::default(),
             uses: uses::Uses::default(),
             hashing: sign_in::Hashing::new(),
         }
@@ -175,11 +172,6 @@ impl App {
 
     pub(crate) fn hashing(&self) -> &sign_in::Hashing {
         &self.hashing
-    }
-
-    /// The statement key; an internal error in a process that has none.
-    pub(crate) fn signer(&self) -> Result<&dyn Signer> {
-        self.inner.signer.as_deref().ok_or_else(|| Error::internal("this process has no statement key"))
     }
 
     /// What seals secrets; an internal error in a process that has none.

@@ -44,14 +44,14 @@ impl Listing {
     /// `invalid_arguments` when no earlier page of this list gave it to this principal.
     pub(crate) fn open(&self, app: &App, input: &mut Map<String, Value>) -> Result<()> {
         let Some(Value::String(cursor)) = input.get_mut("cursor") else { return Ok(()) };
-        *cursor = self.opened(app.cursor_key()?, cursor)?;
+        *cursor = self.opened(&app.cursor_key()?, cursor)?;
         Ok(())
     }
 
     /// Seals the position that a view names as its next page, if it names one.
     pub(crate) fn seal(&self, app: &App, view: &mut Value) -> Result<()> {
         let Some(Value::String(position)) = view.get_mut("next_cursor") else { return Ok(()) };
-        *position = self.sealed(app.cursor_key()?, position)?;
+        *position = self.sealed(&app.cursor_key()?, position)?;
         Ok(())
     }
 
@@ -81,12 +81,8 @@ impl App {
     /// The key of the codes in cursors: a signature that only the holder of the statement key can make, and always the
     /// same, so that every process of an installation opens what another sealed. With another statement key, lists that
     /// are being read begin anew.
-    fn cursor_key(&self) -> Result<&[u8]> {
-        if let Some(key) = self.cursor_key.get() {
-            return Ok(key);
-        }
-        let key = self.signer()?.sign(KEY_LABEL)?;
-        Ok(self.cursor_key.get_or_init(|| key))
+    fn cursor_key(&self) -> Result<Vec<u8>> {
+        self.signer()?.sign(KEY_LABEL)
     }
 }
 

@@ -173,7 +173,7 @@ impl Unit {
 
     /// The signed statement as it is stored and published: a DSSE envelope in JSON.
     pub(crate) fn signed(&self, predicate: &impl Predicate) -> Result<String> {
-        let envelope = sign(&predicate.statement()?, self.app.signer()?)?.to_bytes()?;
+        let envelope = sign(&predicate.statement()?, &*self.app.signer()?)?.to_bytes()?;
         String::from_utf8(envelope).map_err(Error::internal)
     }
 

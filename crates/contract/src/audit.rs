@@ -94,11 +94,40 @@ pub struct SigningKeyView {
     pub algorithm: String,
     /// The key's 32 bytes in base64url without padding.
     pub public_key: String,
-    /// Whether it signs today.
-    pub active: bool,
+    /// What it may sign.
+    pub purpose: SigningKeyUse,
+    /// Where it is in its life.
+    pub status: SigningKeyStatus,
+    /// Why it was revoked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
-/// The keys of receipts, reviews, decisions, revisions and publication receipts.
+/// What a key may sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SigningKeyUse {
+    /// Receipts, reviews, decisions, revisions and publication receipts.
+    Statement,
+    /// Git commits.
+    Commit,
+    /// Checkpoints of the transparency log.
+    Log,
+}
+
+/// Where a key is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SigningKeyStatus {
+    /// It signs today.
+    Active,
+    /// It signed once; what it signed stays valid.
+    Retired,
+    /// Nothing that it signed is accepted.
+    Revoked,
+}
+
+/// The keys of statements, of commits and of the log: every one that there ever was, oldest first.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SigningKeyList {
     /// The keys.
@@ -109,7 +138,7 @@ impl Operation for ListSigningKeys {
     type Output = SigningKeyList;
     const SPEC: Spec = Spec {
         name: "list_signing_keys",
-        summary: "List the public keys that statements are signed with.",
+        summary: "List the public keys of statements, commits and the log, with their status.",
         permission: Some(Permission::Admin),
         who: Who::Any,
         idempotency: Idempotency::Read,

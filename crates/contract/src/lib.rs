@@ -38,7 +38,10 @@ pub use approvals::{
     ApprovalList, ApprovalRequestItem, ApprovalView, DecideApproval, DecisionView, GetApproval, ListApprovals,
     ListedApprovalView, RequestBaselineApproval,
 };
-pub use audit::{AuditEntryView, AuditList, ListAudit, ListSigningKeys, SigningKeyList, SigningKeyView};
+pub use audit::{
+    AuditEntryView, AuditList, ListAudit, ListSigningKeys, SigningKeyList, SigningKeyStatus, SigningKeyUse,
+    SigningKeyView,
+};
 pub use automations::{
     AutomationView, CiDispatchList, CiDispatchView, CreateCiDispatch, CreateSchedule, CreateWebhook, DeleteCiDispatch,
     DeleteSchedule, DeleteWebhook, DeliveredView, DeliveryView, DispatchCi, GetCiDispatch, GetSchedule, GetWebhook,

@@ -8,6 +8,7 @@
 
 mod access;
 mod ancestry;
+mod clone;
 mod failure;
 mod history;
 mod local;
@@ -20,9 +21,12 @@ mod tests;
 mod tree;
 mod wire;
 
+pub use clone::LocalClone;
 pub use local::{checkout, create};
 pub use sign::CommitKey;
-pub use wire::{Author, CommitId, Draft, FailureKind, GitAnswer, GitRequest, Marker, Operation, PushOutcome};
+pub use wire::{
+    Author, CommitId, Draft, FailureKind, GitAnswer, GitRequest, MadeCommit, Marker, Operation, PushOutcome,
+};
 
 use failure::Failure;
 use process::Certificates;

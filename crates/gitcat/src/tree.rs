@@ -6,10 +6,11 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use git2::{Commit, ObjectType, Oid, Repository, Signature, Time, Tree, TreeWalkMode, TreeWalkResult};
 use pinhole_core::Sha256Digest;
 
-use crate::{CommitId, CommitKey, Draft, FailureKind, GitAnswer, failure::Failure, remote::Remote};
+use crate::{CommitId, CommitKey, Draft, FailureKind, GitAnswer, MadeCommit, failure::Failure, remote::Remote};
 
 /// The names at the top of a tree that are the catalog's; whatever else is there stays as it is.
-const OWNED: [&str; 7] = ["baselines", "catalog.json", "log", "manifest.json", "publications", "receipts", "revisions"];
+pub(crate) const OWNED: [&str; 7] =
+    ["baselines", "catalog.json", "log", "manifest.json", "publications", "receipts", "revisions"];
 const MODE_FILE: i32 = 0o100_644;
 const MODE_FOLDER: i32 = 0o040_000;
 /// Greatest number of catalog files.
@@ -34,8 +35,15 @@ pub(crate) fn commit(remote: &Remote, draft: &Draft, key: Option<&CommitKey>) ->
     let parents: Vec<_> = parent.iter().collect();
     let content = repository.commit_create_buffer(&author, &author, message, &tree, &parents)?;
     let content = content.as_str().map_err(|_| Failure::invalid("the commit is not UTF-8"))?;
-    let commit = repository.commit_signed(content, &key.sign(content.as_bytes()), Some("gpgsig"))?;
-    Ok(GitAnswer::Committed { commit: CommitId::new(commit) })
+    let signed = |signature: &str| repository.commit_signed(content, signature, Some("gpgsig")).map(CommitId::new);
+    // The key may be another by now: the commit that may be on its way to the remote is made again as it was.
+    if let Some(made) = &draft.made
+        && signed(&made.signature)? == made.commit
+    {
+        return Ok(GitAnswer::Committed(made.clone()));
+    }
+    let signature = key.sign(content.as_bytes());
+    Ok(GitAnswer::Committed(MadeCommit { commit: signed(&signature)?, signature }))
 }
 
 /// The parent, fetched when a look has not brought it already.

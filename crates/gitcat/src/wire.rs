@@ -70,6 +70,18 @@ pub struct Draft {
     pub author: Author,
     /// Both dates: seconds since the Unix epoch, in UTC.
     pub at_s: i64,
+    /// The commit that an earlier try made of the same: it is made again with its signature, whatever the key is by now.
+    pub made: Option<MadeCommit>,
+}
+
+/// A commit that was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MadeCommit {
+    /// Its id.
+    pub commit: CommitId,
+    /// Its armoured signature, which the id depends on.
+    pub signature: String,
 }
 
 /// Who a commit is by.
@@ -96,10 +108,7 @@ pub enum GitAnswer {
         log_checkpoint: Option<String>,
     },
     /// To [`Operation::Commit`].
-    Committed {
-        /// The commit's id.
-        commit: CommitId,
-    },
+    Committed(MadeCommit),
     /// To [`Operation::Push`].
     Push {
         /// What the remote said.

@@ -23,6 +23,14 @@ const DRAFT: &str = ".key-draft";
 /// `invalid_arguments` when it is no regular file of at most 4096 bytes, when others than its owner may use it, or when
 /// it cannot be read.
 pub fn read(path: &Path) -> Result<Option<Zeroizing<String>>> {
+    read_up_to(path, MAX_BYTES)
+}
+
+/// As [`read`], of a file of at most `max_bytes`.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_up_to(path: &Path, max_bytes: u64) -> Result<Option<Zeroizing<String>>> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -38,10 +46,10 @@ pub fn read(path: &Path) -> Result<Option<Zeroizing<String>>> {
         return Err(refused(path, &format!("has mode {mode:04o}: others may use the key; run chmod 600 on it")));
     }
     let mut text = Zeroizing::new(String::new());
-    file.take(MAX_BYTES + 1)
+    file.take(max_bytes.saturating_add(1))
         .read_to_string(&mut text)
         .map_err(|error| refused(path, "cannot be read").with_source(error))?;
-    if text.len() as u64 > MAX_BYTES {
+    if text.len() as u64 > max_bytes {
         return Err(refused(path, "is too large for a key file"));
     }
     Ok(Some(text))
@@ -54,12 +62,24 @@ pub fn read(path: &Path) -> Result<Option<Zeroizing<String>>> {
 /// # Errors
 /// Those of [`read`] and of `after`; `invalid_arguments` when the file cannot be written.
 pub fn change(path: &Path, after: impl FnOnce(Option<&str>) -> Result<Option<Zeroizing<String>>>) -> Result<()> {
+    change_up_to(path, MAX_BYTES, after)
+}
+
+/// As [`change`], of a file of at most `max_bytes`.
+///
+/// # Errors
+/// Those of [`change`].
+pub fn change_up_to(
+    path: &Path,
+    max_bytes: u64,
+    after: impl FnOnce(Option<&str>) -> Result<Option<Zeroizing<String>>>,
+) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let unwritten = |error: io::Error| refused(path, "cannot be written").with_source(error);
     // Held until the file is in its place.
     let lock = File::open(folder).map_err(unwritten)?;
     lock.lock().map_err(unwritten)?;
-    let before = read(path)?;
+    let before = read_up_to(path, max_bytes)?;
     let Some(text) = after(before.as_ref().map(|text| text.as_str()))? else { return Ok(()) };
     // One name under the lock: what somebody left who was killed holds keys, and is gone with the next change.
     let draft = folder.join(DRAFT);

@@ -1,12 +1,17 @@
 //! `pinhole key`: the keys of an installation, on the server's own machine.
 
+use std::sync::Arc;
+
 use clap::{Args, Subcommand};
-use pinhole_app::Resealed;
-use pinhole_core::Result;
+use pinhole_app::{Resealed, SignedStatements};
+use pinhole_core::{Error, RandomIds, Reason, Result};
+use pinhole_receipt::KeyUse;
+use pinhole_runtime::{DataDir, KeyRing, Rotated};
+use serde_json::{Value, json};
 
 use crate::{
     Location,
-    admin::open,
+    admin::{open, parse},
     exit::{Exit, say},
 };
 
@@ -15,6 +20,10 @@ use crate::{
 pub(crate) enum Key {
     /// Make a new master key and seal every secret under it. Interrupted, it goes on when it is run again.
     RotateMaster(RotateMaster),
+    /// Make a new key that signs statements or commits; the one before stays in the key set as retired.
+    RotateSigning(RotateSigning),
+    /// Revoke a signing key that was rotated out: nothing that it signed is accepted any more.
+    Revoke(Revoke),
 }
 
 /// Make a new master key and seal every secret under it: those of environments, webhooks and Git remotes.
@@ -27,10 +36,54 @@ pub(crate) struct RotateMaster {
     location: Location,
 }
 
+/// Make a new signing key.
+///
+/// A server that runs meanwhile signs with it at once and needs no restart. What the key before signed stays valid, and
+/// whoever verifies needs a key file with both: hand out the new one. The private half of the key before is gone. With no
+/// choice of a key, the statement key is rotated.
+#[derive(Args)]
+pub(crate) struct RotateSigning {
+    #[command(flatten)]
+    location: Location,
+    #[command(flatten)]
+    which: Which,
+}
+
+#[derive(Args)]
+#[group(multiple = false)]
+struct Which {
+    /// The key of receipts, reviews, decisions, revisions and publication receipts.
+    #[arg(long)]
+    statement: bool,
+    /// The key of Git commits.
+    #[arg(long)]
+    commit: bool,
+    /// The key of the transparency log, which cannot be rotated: the command says why.
+    #[arg(long)]
+    log: bool,
+}
+
+/// Revoke a signing key.
+///
+/// For a key that others may have. It must not sign any more: rotate first. Nothing that it signed is accepted by whoever
+/// has the new key set, and nothing of it is signed anew by this command; it tells what that means.
+#[derive(Args)]
+pub(crate) struct Revoke {
+    #[command(flatten)]
+    location: Location,
+    /// The key's id, as the key set has it.
+    key_id: String,
+    /// Why; it is published with the key.
+    #[arg(long, value_parser = parse::<Reason>)]
+    reason: Reason,
+}
+
 impl Key {
     pub(crate) async fn run(self) -> Result<Exit> {
         match self {
             Self::RotateMaster(rotate) => rotate.run().await,
+            Self::RotateSigning(rotate) => rotate.run().await,
+            Self::Revoke(revoke) => revoke.run().await,
         }
     }
 }
@@ -50,5 +103,86 @@ impl RotateMaster {
              for backups from before alone"
         );
         Ok(Exit::Success)
+    }
+}
+
+impl RotateSigning {
+    async fn run(self) -> Result<Exit> {
+        let (purpose, name) = match self.which {
+            Which { log: true, .. } => (KeyUse::Log, "log"),
+            Which { commit: true, .. } => (KeyUse::Commit, "commit"),
+            Which { .. } => (KeyUse::Statement, "statement"),
+        };
+        let Rotated { key_id, previous } = keyring(&self.location)?.rotate(purpose)?;
+        say!("{key_id}");
+        eprintln!(
+            "this {name} key signs from now on; {previous} is retired: what it signed stays valid. Whoever verifies needs \
+             the key set as it is now: hand out /.well-known/pinhole/receipt-keys.json anew"
+        );
+        let detail = json!({ "use": name, "key": key_id, "previous": previous });
+        audit(&self.location, "rotate_signing_key", &detail).await;
+        Ok(Exit::Success)
+    }
+}
+
+impl Revoke {
+    async fn run(self) -> Result<Exit> {
+        let purpose = keyring(&self.location)?.revoke(&self.key_id, self.reason.as_str())?;
+        say!("{}", self.key_id);
+        let meaning = match purpose {
+            KeyUse::Commit => {
+                "a branch that has a commit signed with it is not valid any more as a clone, and that cannot be mended on \
+                 the same branch: publish the line to a new branch. Checkouts of the files alone stay valid"
+            }
+            KeyUse::Statement | KeyUse::Log => {
+                "a catalog that has a receipt, review, decision or revision signed with it is not valid any more: `pinhole \
+                 verify catalog` with the new key set names every such statement. None is signed anew by Pinhole: what \
+                 is still wanted has to be captured, reviewed, approved and published again on a new line"
+            }
+        };
+        eprintln!(
+            "it is revoked: nothing that it signed is accepted by whoever has the key set as it is now; hand out \
+             /.well-known/pinhole/receipt-keys.json anew. {meaning}"
+        );
+        if purpose == KeyUse::Statement {
+            eprintln!("{}", signed(&self.location, &self.key_id).await);
+        }
+        let detail = json!({ "key": self.key_id, "reason": self.reason });
+        audit(&self.location, "revoke_signing_key", &detail).await;
+        Ok(Exit::Success)
+    }
+}
+
+/// The signing keys, without the database: a key that others have is replaced even while that is away.
+fn keyring(location: &Location) -> Result<KeyRing> {
+    let config = location.load()?;
+    config.check()?;
+    let data = DataDir::open(&config.data_dir)?;
+    Ok(KeyRing::new(data, Arc::new(RandomIds)))
+}
+
+/// Says how much a key has signed, as far as the database can be reached.
+async fn signed(location: &Location, key_id: &str) -> String {
+    match async { open(location).await?.app.signed_statements(key_id).await }.await {
+        Ok(found) => {
+            let SignedStatements { receipts, run_results, reviews, decisions, revisions, publications } = found;
+            format!(
+                "it has signed {receipts} receipts, {run_results} results of runs, {reviews} reviews, {decisions} decisions, \
+                 {revisions} catalog revisions and {publications} publication receipts"
+            )
+        }
+        Err(error) => {
+            let error: Error = error;
+            format!("what it has signed cannot be counted: {}", error.message())
+        }
+    }
+}
+
+/// Writes the change down; that the database cannot be reached undoes nothing and is said.
+async fn audit(location: &Location, operation: &'static str, detail: &Value) {
+    let written = async { open(location).await?.app.audit_key_change(operation, detail).await };
+    if let Err(error) = written.await {
+        let error: Error = error;
+        eprintln!("the change is made and is NOT in the audit, which cannot be written: {}", error.message());
     }
 }

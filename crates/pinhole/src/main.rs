@@ -40,7 +40,7 @@ enum Command {
     Try(try_page::Try),
     /// Play the whole story on a demo shop and leave the server running.
     Demo(demo::Demo),
-    /// Check receipts, published catalogs and exported audits offline.
+    /// Check receipts, approvals, published catalogs and exported audits offline.
     #[command(after_help = exit::TABLE)]
     Verify(verify::Verify),
     /// Make principals, grants, tokens and decision tickets, on the server's own machine.

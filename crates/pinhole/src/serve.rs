@@ -45,7 +45,7 @@ impl Serve {
 /// Listens and answers until `stop`.
 async fn serve(node: &Node, config: &Config, listener: TcpListener, stop: CancellationToken) -> Result<()> {
     sign_in::first_admin(&node.installation.app, &node.installation.data, config).await?;
-    let settings = settings(node, config)?;
+    let settings = settings(config)?;
     let router = pinhole_server::router(node.installation.app.clone(), settings);
     tracing::info!(address = %config.listen, "listening");
     pinhole_server::serve(listener, router, stop).await;
@@ -59,7 +59,7 @@ pub(crate) async fn listen(config: &Config) -> Result<TcpListener> {
     })
 }
 
-pub(crate) fn settings(node: &Node, config: &Config) -> Result<ServerSettings> {
+pub(crate) fn settings(config: &Config) -> Result<ServerSettings> {
     Ok(ServerSettings {
         public_url: config.public_url.clone(),
         behind_proxy: config.behind_proxy,
@@ -71,7 +71,6 @@ pub(crate) fn settings(node: &Node, config: &Config) -> Result<ServerSettings> {
             stranger_burst: config.limits.stranger_calls_at_once,
             sign_ins_per_minute: config.limits.sign_ins_per_minute,
         },
-        jwks: node.installation.public_keys.to_bytes()?.into(),
         ..ServerSettings::default()
     })
 }

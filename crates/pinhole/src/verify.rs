@@ -1,4 +1,8 @@
-//! `pinhole verify`: checks receipts, published catalogs and exported audits with nothing but files and a trust file of keys.
+//! `pinhole verify`: checks receipts, approvals, published catalogs and exported audits with nothing but files and a trust
+//! file of keys. All of them answer in the same way: one line with `valid:` or `NOT valid:`, and another exit status.
+
+mod approval;
+mod catalog;
 
 use std::{
     collections::BTreeMap,
@@ -8,13 +12,14 @@ use std::{
 };
 
 use clap::{Args, Subcommand};
-use pinhole_core::{Error, LineOrigin, Result};
+use pinhole_core::{Error, Result};
 use pinhole_receipt::{
-    CatalogReport, Predicate as _, TrustedKeys, VerifyError,
+    Predicate as _, TrustedKeys, VerifyError,
     log::{AuditReport, CHECKPOINT_PATH, Checkpoint, verify_audit},
-    read_tree, verify_catalog, verify_receipt,
+    verify_receipt,
 };
 
+pub(crate) use self::catalog::{Tip, catalog};
 use crate::{
     exit::{Exit, say},
     file,
@@ -23,7 +28,7 @@ use crate::{
 /// Greatest size of a file that is read whole.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// Check receipts, published catalogs and exported audits offline.
+/// Check receipts, approvals, published catalogs and exported audits offline.
 #[derive(Args)]
 pub(crate) struct Verify {
     #[command(subcommand)]
@@ -43,9 +48,21 @@ enum What {
         #[arg(long, value_name = "FILE")]
         picture: Option<PathBuf>,
     },
-    /// A checkout of a published catalog.
+    /// An approval, by the decisions on it: that it was given, by whom and for what.
+    Approval {
+        /// The files of its decisions (DSSE envelopes in JSON): all that its policy asks for, unless a catalog has them.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// The keys that are trusted (a JSON Web Key Set).
+        #[arg(long, value_name = "FILE")]
+        keys: PathBuf,
+        /// A clone or checkout of a published catalog: it must have these decisions, and something that rests on them.
+        #[arg(long, value_name = "DIR")]
+        catalog: Option<PathBuf>,
+    },
+    /// A clone or a checkout of a published catalog. In a clone, bare or not, its commits are checked as well.
     Catalog {
-        /// The checkout's directory.
+        /// The directory of the clone or checkout.
         directory: PathBuf,
         /// The keys that are trusted (a JSON Web Key Set).
         #[arg(long, value_name = "FILE")]
@@ -54,6 +71,8 @@ enum What {
         /// for may have been taken back.
         #[arg(long, value_name = "DIR|FILE")]
         earlier: Option<PathBuf>,
+        #[command(flatten)]
+        tip: Tip,
     },
     /// An exported audit: that it is whole, and that nothing in it was changed.
     Audit {
@@ -73,7 +92,8 @@ impl Verify {
     pub(crate) fn run(self) -> Result<Exit> {
         let outcome = match &self.what {
             What::Receipt { file, keys, picture } => receipt(file, keys, picture.as_deref())?,
-            What::Catalog { directory, keys, earlier } => catalog(directory, keys, earlier.as_deref())?,
+            What::Approval { files, keys, catalog } => approval::approval(files, keys, catalog.as_deref())?,
+            What::Catalog { directory, keys, earlier, tip } => catalog(directory, keys, earlier.as_deref(), tip)?,
             What::Audit { file, keys, checkpoint } => audit(file, keys, checkpoint.as_deref())?,
         };
         Ok(match outcome {
@@ -107,40 +127,6 @@ pub(crate) fn receipt(file: &Path, keys: &Path, picture: Option<&Path>) -> Resul
     let subject = receipt.subjects().into_iter().next();
     let artifacts: BTreeMap<String, Vec<u8>> = subject.map(|subject| (subject.name, picture)).into_iter().collect();
     Ok(verify_receipt(&envelope, &keys, Some(&artifacts)).map(|_| format!("receipt {name} and its picture")))
-}
-
-/// Checks a catalog's checkout, and that its log continues an earlier one; the text says what it holds.
-pub(crate) fn catalog(directory: &Path, keys: &Path, earlier: Option<&Path>) -> Result<Result<String, VerifyError>> {
-    let keys = trusted(keys)?;
-    let earlier = earlier.map(checkpoint).transpose()?;
-    let checked = read_tree(directory).and_then(|files| verify_catalog(&files, &keys)).and_then(|report| {
-        let continued = continued(&report, earlier.as_deref(), &keys)?;
-        Ok((report, continued))
-    });
-    Ok(checked.map(|(report, continued)| {
-        let log = report.log.as_ref().map_or(0, |log| log.checkpoint.size);
-        let origin = report.forked_from.as_ref().map_or_else(String::new, |origin| {
-            let LineOrigin { line, revision, digest } = origin;
-            format!("; it was forked from line {line} revision {revision}, {digest}, which is not in this tree")
-        });
-        format!(
-            "catalog {} line {} revision {}: {} active entries, {} signed statements, all of them in the log of {log} \
-             entries{continued}{origin}; commit signature and trailers were not looked at",
-            report.project, report.line, report.revision, report.active_entries, report.statements
-        )
-    }))
-}
-
-/// Says that the log of a verified catalog continues an earlier checkpoint, when there is one to compare with.
-fn continued(
-    report: &CatalogReport,
-    earlier: Option<&[u8]>,
-    keys: &TrustedKeys,
-) -> std::result::Result<String, VerifyError> {
-    let (Some(note), Some(log)) = (earlier, &report.log) else { return Ok(String::new()) };
-    let earlier = Checkpoint::verify(note, keys).map_err(|error| error.within("the earlier checkpoint"))?;
-    log.continues(&earlier)?;
-    Ok(format!(", which continues the earlier one of {}", earlier.size))
 }
 
 /// Checks an exported audit; the text says what it holds.

@@ -12,8 +12,8 @@
 //! ```
 //! The statement of this revision signs the manifest's digest, so the manifest cannot list that statement. It does not
 //! list markers either, because one revision may be published to several branches that hold different markers; a
-//! marker's content follows from its name and from a signed revision, and nothing rests on its presence. Nor does it
-//! list the log, which goes on after the revision was signed; proofs and checkpoints hold by themselves.
+//! marker's content follows from its name and from a signed revision, and there is one for each publication that shows
+//! the log. Nor does it list the log, which goes on after the revision was signed; proofs and checkpoints hold by themselves.
 //!
 //! A revision is signed when an approval is consumed and rendered when it is published, perhaps much later. Both go
 //! through [`signed_files`], and [`render`] refuses when the two disagree.

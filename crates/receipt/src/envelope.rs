@@ -7,7 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use pinhole_core::{Error, Result, Sha256Digest, Signer, canonical_json};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{KeyUse, Statement, TrustedKeys, VerifyError};
+use crate::{KeyUse, Statement, TrustedKeys, VerifyError, jwks::UNKNOWN_KEY};
 
 /// Media type of the payload.
 pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
@@ -115,9 +115,15 @@ pub fn verify(envelope: &Envelope, keys: &TrustedKeys) -> Result<Statement, Veri
         }
     }
     if !accepted {
-        return Err(VerifyError::new("signatures", "no signature is by a trusted key"));
+        return Err(VerifyError::new("signatures", unknown_keys(signatures)));
     }
     envelope.statement_unverified()
+}
+
+/// What an envelope is told that none of the trusted keys has signed.
+fn unknown_keys(signatures: &[EnvelopeSignature]) -> String {
+    let ids: Vec<_> = signatures.iter().map(|signature| signature.keyid.as_str()).collect();
+    format!("no signature is by a trusted key: it is by {}, {UNKNOWN_KEY}", ids.join(" and "))
 }
 
 fn to_base64<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {

@@ -40,6 +40,15 @@ impl Evidence {
         Ok(evidence)
     }
 
+    /// Decisions that were verified before, and nothing else.
+    pub(crate) fn of_decisions(decisions: impl Iterator<Item = ApprovalDecision>) -> Self {
+        let mut evidence = Self::default();
+        for decision in decisions {
+            evidence.decisions.entry(decision.approval).or_default().insert(decision.decision, decision);
+        }
+        evidence
+    }
+
     /// Verifies and keeps one envelope; answers with the id and the project that it is about.
     fn add(&mut self, bytes: &[u8], keys: &TrustedKeys) -> Result<(String, Slug), VerifyError> {
         let statement = verified_statement(bytes, keys)?;

@@ -15,6 +15,10 @@ const MAX_DOCUMENT_BYTES: usize = 256 * 1024;
 /// Greatest number of keys in a document; keys are never removed, so this is some decades of rotation.
 const MAX_KEYS: usize = 256;
 
+/// What is said of a key that signed something and that a verifier does not have.
+pub(crate) const UNKNOWN_KEY: &str =
+    "which the key file does not have: get a key file that has it from somebody you trust";
+
 /// An Ed25519 public key with its RFC 7638 thumbprint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicKey {
@@ -77,6 +81,9 @@ pub struct Jwk {
     pub pinhole_status: KeyStatus,
     /// What the key may sign.
     pub pinhole_use: KeyUse,
+    /// Why it was revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pinhole_reason: Option<String>,
 }
 
 impl Jwk {
@@ -91,6 +98,7 @@ impl Jwk {
             kid: key.key_id.clone(),
             pinhole_status,
             pinhole_use,
+            pinhole_reason: None,
         }
     }
 
@@ -121,12 +129,18 @@ impl Jwks {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         canonical_json(self)
     }
+
+    /// The same as text.
+    pub fn to_text(&self) -> Result<String> {
+        String::from_utf8(self.to_bytes()?).map_err(pinhole_core::Error::internal)
+    }
 }
 
 struct TrustedKey {
     key: VerifyingKey,
     status: KeyStatus,
     purpose: KeyUse,
+    reason: Option<String>,
 }
 
 /// The keys that a verifier trusts, from its own configuration.
@@ -156,7 +170,8 @@ impl TrustedKeys {
             if key.is_weak() {
                 return Err(wrong("the key is weak: signatures by it prove nothing"));
             }
-            let trusted = TrustedKey { key, status: jwk.pinhole_status, purpose: jwk.pinhole_use };
+            let (status, purpose, reason) = (jwk.pinhole_status, jwk.pinhole_use, jwk.pinhole_reason.clone());
+            let trusted = TrustedKey { key, status, purpose, reason };
             if keys.insert(public.key_id, trusted).is_some() {
                 return Err(wrong("the key is listed twice"));
             }
@@ -168,6 +183,11 @@ impl TrustedKeys {
     pub(crate) fn of_use(&self, purpose: KeyUse) -> impl Iterator<Item = (&str, [u8; 32])> {
         let of_use = self.0.iter().filter(move |(_, trusted)| trusted.purpose == purpose);
         of_use.map(|(id, trusted)| (id.as_str(), trusted.key.to_bytes()))
+    }
+
+    /// Whether a key is in the set and revoked.
+    pub fn is_revoked(&self, key_id: &str) -> bool {
+        self.0.get(key_id).is_some_and(|trusted| trusted.status == KeyStatus::Revoked)
     }
 
     /// Checks one signature. `None` when the key is not in the set; an error when it is and the signature is wrong,
@@ -184,13 +204,14 @@ impl TrustedKeys {
     }
 }
 
-fn check_with(trusted: &TrustedKey, purpose: KeyUse, message: &[u8], signature: &[u8]) -> Result<(), &'static str> {
+fn check_with(trusted: &TrustedKey, purpose: KeyUse, message: &[u8], signature: &[u8]) -> Result<(), String> {
     if trusted.purpose != purpose {
-        return Err("the key is for another use");
+        return Err("the key is for another use".into());
     }
     if trusted.status == KeyStatus::Revoked {
-        return Err("the key is revoked");
+        let reason = trusted.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        return Err(format!("the key is revoked{reason}: nothing that it signed is accepted"));
     }
     let signature = Signature::from_slice(signature).map_err(|_| "the signature is not 64 bytes of Ed25519")?;
-    trusted.key.verify_strict(message, &signature).map_err(|_| "the signature does not match")
+    trusted.key.verify_strict(message, &signature).map_err(|_| "the signature does not match".into())
 }

@@ -48,14 +48,20 @@ impl SigningKey {
     /// Refuses a file that others than its owner may read or write. When two processes start at once, one makes the
     /// file and both use it.
     pub fn load_or_create(path: &Path, ids: &dyn Ids) -> Result<Self> {
-        match load(path)? {
+        match Self::load(path)? {
             Some(key) => Ok(key),
             None => {
                 let new = || Self::generate(|bytes| ids.fill(bytes))?.to_pkcs8_pem();
                 keyfile::change(path, |before| before.is_none().then(new).transpose())?;
-                load(path)?.ok_or_else(|| keyfile::refused(path, "was removed while it was made"))
+                Self::load(path)?.ok_or_else(|| keyfile::refused(path, "was removed while it was made"))
             }
         }
+    }
+
+    /// Reads the key file at `path`; `None` when there is none. Refuses a file that others than its owner may read or write.
+    pub fn load(path: &Path) -> Result<Option<Self>> {
+        let Some(pem) = keyfile::read(path)? else { return Ok(None) };
+        Self::from_pkcs8_pem(&pem).map(Some).map_err(|error| keyfile::refused(path, error.message()))
     }
 
     /// The public half.
@@ -87,11 +93,6 @@ impl std::fmt::Debug for SigningKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "SigningKey({})", self.public.key_id)
     }
-}
-
-fn load(path: &Path) -> Result<Option<SigningKey>> {
-    let Some(pem) = keyfile::read(path)? else { return Ok(None) };
-    SigningKey::from_pkcs8_pem(&pem).map(Some).map_err(|error| keyfile::refused(path, error.message()))
 }
 
 #[cfg(test)]

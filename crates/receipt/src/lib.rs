@@ -5,8 +5,10 @@
 //! here asks the network, a database or a clock, so `pinhole verify` needs nothing but the bytes and the keys.
 //! Trust always comes from the caller's [`TrustedKeys`] and never from what is verified.
 
+mod approval;
 mod catalog;
 mod checkout;
+mod commit;
 mod envelope;
 mod error;
 mod evidence;
@@ -17,15 +19,18 @@ mod keys;
 pub mod log;
 mod predicate;
 mod receipt;
+mod sshsig;
 mod statement;
 #[cfg(test)]
 mod tests;
 mod verify;
 
+pub use approval::{Behind, VerifiedApproval, verify_approval};
 pub use catalog::{
     CatalogEntry, CatalogInput, CatalogTree, PublicationMarker, TreeStatement, entries_digest, manifest, render,
 };
 pub use checkout::read_tree;
+pub use commit::{COMMITTER_EMAIL, COMMITTER_NAME, History, HistoryReport, commit_message, verify_history};
 pub use envelope::{Envelope, EnvelopeSignature, MAX_ENVELOPE_BYTES, PAYLOAD_TYPE, pae, sign, verify};
 pub use error::VerifyError;
 pub use jwks::{Jwk, Jwks, KeyStatus, KeyUse, PublicKey, TrustedKeys};
@@ -35,5 +40,6 @@ pub use predicate::{
     ReviewDisposition, RevisionCause, RevisionContent, RunResult, predicate_type,
 };
 pub use receipt::{VerifiedReceipt, verify_receipt};
+pub use sshsig::signing_key;
 pub use statement::{DigestSet, STATEMENT_TYPE, Statement, Subject};
-pub use verify::{CatalogReport, verify_catalog, verify_statements};
+pub use verify::{CatalogReport, signed_by_revoked_keys, verify_catalog, verify_statements};

@@ -62,6 +62,8 @@ fn one_revision_on_two_branches_verifies_on_both() {
     let mut input = second(|_| {}, &key(7));
     let one = render(&input).unwrap().files;
     input.publications = vec![fixture::marker(&input, 9)];
+    input.log.clear();
+    fixture::Log::default().publish(&mut input, 9);
     let other = render(&input).unwrap().files;
     assert_ne!(one, other);
     assert_eq!(one["manifest.json"], other["manifest.json"]);
@@ -113,8 +115,8 @@ fn a_removed_or_renamed_file_is_refused() {
     for path in files().keys() {
         let mut renamed = files();
         let bytes = renamed.remove(path).unwrap();
-        // Markers are no part of what is signed: see `catalog`. Without a file of proofs, a statement has none.
-        if !path.starts_with("publications/") && !path.starts_with("log/proofs/") {
+        // Without a file of proofs, statements have none.
+        if !path.starts_with("log/proofs/") {
             assert_eq!(refused(&renamed).path(), path);
         }
         // The last digit before the first extension, so that the new name has the form of the old one.
@@ -267,6 +269,7 @@ fn a_fork_continues_the_chain_of_the_line_that_it_left() {
         let cause = RevisionCause::Forked { line: "main".parse().unwrap(), revision: 2, digest };
         let mut input = fixture::input(&[part], &Files::new(), cause, &signer);
         fixture::seal(&mut input, &signer);
+        input.publications = vec![fixture::marker(&input, 1)];
         fixture::Log::default().publish(&mut input, 1);
         verify_catalog(&render(&input).unwrap().files, &trusted())
     };

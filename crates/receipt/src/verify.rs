@@ -75,8 +75,8 @@ pub fn verify_statements(files: &Files, keys: &TrustedKeys) -> Result<CatalogRep
     for path in files.keys() {
         kind_of(path).ok_or_else(|| VerifyError::new(path, "this file is no part of a catalog"))?;
     }
-    let head: Head = read(files, CATALOG_PATH)?;
-    let manifest: Manifest = read(files, MANIFEST_PATH)?;
+    let head: Head = read_canonical(files, CATALOG_PATH)?;
+    let manifest: Manifest = read_canonical(files, MANIFEST_PATH)?;
     if head.format != FORMAT || manifest.format != FORMAT {
         return Err(VerifyError::new(CATALOG_PATH, format!("expected format {FORMAT} here and in {MANIFEST_PATH}")));
     }
@@ -202,10 +202,11 @@ fn check_head(
     Ok(())
 }
 
-fn read_entries(files: &Files) -> Result<Vec<CatalogEntry>, VerifyError> {
+/// The entries of a tree.
+pub(crate) fn read_entries(files: &Files) -> Result<Vec<CatalogEntry>, VerifyError> {
     of_kind(files, |kind| matches!(kind, Kind::Baseline))
         .map(|(path, _)| {
-            let entry: CatalogEntry = read(files, path)?;
+            let entry: CatalogEntry = read_canonical(files, path)?;
             if entry.key.path() != *path {
                 return Err(VerifyError::new(path, format!("its key belongs to {}", entry.key.path())));
             }
@@ -220,7 +221,7 @@ fn read_entries(files: &Files) -> Result<Vec<CatalogEntry>, VerifyError> {
 fn verify_markers(files: &Files, head: &Head, chain: &[CatalogRevision]) -> Result<Vec<PublicationId>, VerifyError> {
     let mut publications = Vec::new();
     for (path, _) in of_kind(files, |kind| matches!(kind, Kind::Publication)) {
-        let marker: PublicationMarker = read(files, path)?;
+        let marker: PublicationMarker = read_canonical(files, path)?;
         let published = chain.iter().find(|signed| signed.revision.number == marker.revision);
         let agrees = published.is_some_and(|signed| signed.digest == marker.digest);
         if *path != marker_path(marker.publication) {
@@ -237,6 +238,30 @@ fn verify_markers(files: &Files, head: &Head, chain: &[CatalogRevision]) -> Resu
 /// Reads and verifies one envelope.
 pub(crate) fn verified_statement(bytes: &[u8], keys: &TrustedKeys) -> Result<Statement, VerifyError> {
     crate::verify(&Envelope::from_bytes(bytes)?, keys)
+}
+
+/// Whether a path is that of a publication's marker.
+pub(crate) fn is_marker(path: &str) -> bool {
+    matches!(kind_of(path), Some(Kind::Publication))
+}
+
+/// The revisions of a tree whose chain was verified before.
+pub(crate) fn read_revisions(files: &Files) -> Result<Vec<CatalogRevision>, VerifyError> {
+    let read = |bytes| CatalogRevision::from_statement(&Envelope::from_bytes(bytes)?.statement_unverified()?);
+    of_kind(files, |kind| matches!(kind, Kind::Revision))
+        .map(|(path, bytes)| read(bytes).map_err(|error: VerifyError| error.within(path)))
+        .collect()
+}
+
+/// The statements of a tree that no key vouches for but revoked ones: what would have to be signed anew before the tree
+/// can be valid again. For telling it when verification has failed; nothing is verified here.
+pub fn signed_by_revoked_keys(files: &Files, keys: &TrustedKeys) -> Vec<String> {
+    let revoked = |bytes: &[u8]| {
+        let signatures = Envelope::from_bytes(bytes).map(|envelope| envelope.signatures).unwrap_or_default();
+        signatures.iter().any(|signature| keys.is_revoked(&signature.keyid))
+    };
+    let statements = of_kind(files, |kind| matches!(kind, Kind::Evidence | Kind::Revision));
+    statements.filter(|(_, bytes)| revoked(bytes)).map(|(path, _)| path.clone()).collect()
 }
 
 fn kind_of(path: &str) -> Option<Kind> {
@@ -272,7 +297,7 @@ fn bytes_of<'a>(files: &'a Files, path: &str) -> Result<&'a [u8], VerifyError> {
 }
 
 /// Reads a file whose only byte form is canonical JSON.
-fn read<T: Serialize + DeserializeOwned>(files: &Files, path: &str) -> Result<T, VerifyError> {
+pub(crate) fn read_canonical<T: Serialize + DeserializeOwned>(files: &Files, path: &str) -> Result<T, VerifyError> {
     let bytes = bytes_of(files, path)?;
     let value: T = serde_json::from_slice(bytes).map_err(|error| VerifyError::new(path, error.to_string()))?;
     let canonical = canonical_json(&value).map_err(|error| VerifyError::from_error(path, &error))?;

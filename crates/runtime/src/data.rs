@@ -8,15 +8,15 @@ use std::{
     sync::Arc,
 };
 
-use pinhole_app::{App, LogPorts, Parts, Settings};
+use pinhole_app::{App, Keyring, LogPorts, Parts, Settings};
 use pinhole_blobs::Blobs;
-use pinhole_core::{Clock, Error, Ids, RandomIds, Result, Sealer, Signer, SystemClock};
+use pinhole_core::{Clock, Error, Ids, RandomIds, Result, Sealer, SystemClock};
 use pinhole_jobs::WakeSender;
-use pinhole_receipt::{Jwk, Jwks, KeyStatus, KeyUse, SigningKey};
+use pinhole_receipt::SigningKey;
 use pinhole_seal::MasterKeys;
 use pinhole_store::{Store, Tx};
 
-use crate::{CheckpointFile, Config, WorkerConfig};
+use crate::{CheckpointFile, Config, KeyRing, WorkerConfig};
 
 /// Where an embedded installation keeps everything. Directories have mode 0700.
 #[derive(Clone, Debug)]
@@ -54,6 +54,11 @@ impl DataDir {
     /// The key that signs checkpoints of the transparency log.
     pub fn log_key(&self) -> PathBuf {
         self.keys().join("log.pem")
+    }
+
+    /// The public keys of all that were ever in the three files above, with their status.
+    pub fn public_keys(&self) -> PathBuf {
+        self.keys().join("public-keys.json")
     }
 
     /// The newest checkpoint that was signed.
@@ -141,8 +146,6 @@ pub struct Installation {
     pub app: App,
     /// The directory.
     pub data: DataDir,
-    /// The public keys, as published.
-    pub public_keys: Jwks,
     /// What a worker process is told.
     pub worker: WorkerConfig,
     /// The keys that seal secrets.
@@ -168,16 +171,9 @@ impl Installation {
         if !data.log_key().exists() {
             refuse_second_key(&database_url, &data.log_key(), Protects::Log).await?;
         }
-        let statement = SigningKey::load_or_create(&data.statement_key(), &*ids)?;
-        let commit = SigningKey::load_or_create(&data.commit_key(), &*ids)?;
+        let keyring = Arc::new(KeyRing::new(data.clone(), Arc::clone(&ids)));
+        keyring.prepare()?;
         let log = SigningKey::load_or_create(&data.log_key(), &*ids)?;
-        let public_keys = Jwks {
-            keys: vec![
-                Jwk::new(statement.public_key(), KeyUse::Statement, KeyStatus::Active),
-                Jwk::new(commit.public_key(), KeyUse::Commit, KeyStatus::Active),
-                Jwk::new(log.public_key(), KeyUse::Log, KeyStatus::Active),
-            ],
-        };
         let worker = WorkerConfig {
             database_url,
             objects: data.objects(),
@@ -189,7 +185,7 @@ impl Installation {
         let master_keys = Arc::new(master_keys(config, &data, &worker.database_url, Arc::clone(&ids)).await?);
         let sealer: Arc<dyn Sealer> = Arc::clone(&master_keys) as Arc<dyn Sealer>;
         let log = LogPorts { signer: Arc::new(log), witness: Arc::new(CheckpointFile::new(data.log_checkpoint())) };
-        let keys = Keys { statement: Arc::new(statement), sealer, log };
+        let keys = Keys { keyring, sealer, log };
         let app = assemble(&worker, Some(keys), ids, settings).await?;
         if migrate {
             app.store().migrate().await?;
@@ -201,7 +197,7 @@ impl Installation {
             let access = remote.access()?;
             app.put_configured_remote(&remote.slug, &remote.url, &remote.branches, &access).await?;
         }
-        Ok(Self { app, data, public_keys, worker, master_keys })
+        Ok(Self { app, data, worker, master_keys })
     }
 }
 
@@ -260,7 +256,7 @@ async fn refuse_second_key(database_url: &str, key: &Path, protects: Protects) -
 
 /// What only the server's process has.
 pub(crate) struct Keys {
-    statement: Arc<dyn Signer>,
+    keyring: Arc<dyn Keyring>,
     sealer: Arc<dyn Sealer>,
     log: LogPorts,
 }
@@ -275,11 +271,11 @@ pub(crate) async fn assemble(
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = Store::open(&worker.database_url, clock).await?;
     let blobs = Blobs::local(&worker.objects)?;
-    let (signer, sealer, log) = match keys {
-        Some(Keys { statement, sealer, log }) => (Some(statement), Some(sealer), Some(log)),
+    let (keyring, sealer, log) = match keys {
+        Some(Keys { keyring, sealer, log }) => (Some(keyring), Some(sealer), Some(log)),
         None => (None, None, None),
     };
-    Ok(App::new(Parts { store, blobs, ids, signer, sealer, log, wake: WakeSender::new(), settings }))
+    Ok(App::new(Parts { store, blobs, ids, keyring, sealer, log, wake: WakeSender::new(), settings }))
 }
 
 #[cfg(test)]

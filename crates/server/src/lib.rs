@@ -16,7 +16,6 @@ mod stall;
 use std::{num::NonZeroU32, sync::Arc};
 
 use axum::{Router, extract::DefaultBodyLimit, middleware};
-use bytes::Bytes;
 use pinhole_app::{App, IdentityPolicy};
 use url::Url;
 
@@ -44,8 +43,6 @@ pub struct ServerSettings {
     pub limits: RateLimits,
     /// Where people can sign in beside name and password.
     pub oidc: Option<OidcSettings>,
-    /// The public halves of the statement keys (an RFC 7517 key set), published for everybody.
-    pub jwks: Bytes,
 }
 
 /// A provider of identities, and what its word is worth.
@@ -105,7 +102,6 @@ impl Default for ServerSettings {
             behind_proxy: false,
             limits: RateLimits::default(),
             oidc: None,
-            jwks: Bytes::from_static(br#"{"keys":[]}"#),
         }
     }
 }

@@ -69,6 +69,8 @@ pub struct PublicationAttempt {
     pub base_commit: Option<String>,
     /// Our commit; stored before it is pushed.
     pub commit_id: Option<String>,
+    /// The commit's armoured signature; it is part of what the commit's id is of.
+    pub commit_signature: Option<String>,
     /// The state that it ended in.
     pub outcome: Option<String>,
     /// Why.
@@ -110,6 +112,7 @@ fn read_attempt(row: &Row) -> Result<PublicationAttempt> {
         remote_url: row.text_or_null("remote_url")?,
         base_commit: row.text_or_null("base_commit")?,
         commit_id: row.text_or_null("commit_id")?,
+        commit_signature: row.text_or_null("commit_signature")?,
         outcome: row.text_or_null("outcome")?,
         detail: row.text_or_null("detail")?,
         started_at: row.time("started_at")?,
@@ -340,7 +343,7 @@ impl Tx {
     pub async fn save_publication_attempt(&mut self, attempt: &PublicationAttempt) -> Result<()> {
         self.execute(
             "UPDATE publication_attempts SET base_commit = $3, commit_id = $4, outcome = $5, detail = $6, \
-             started_at = $7, ended_at = $8 WHERE publication_id = $1 AND attempt = $2",
+             started_at = $7, ended_at = $8, commit_signature = $9 WHERE publication_id = $1 AND attempt = $2",
             &[
                 text(attempt.publication_id),
                 int(attempt.attempt),
@@ -350,6 +353,7 @@ impl Tx {
                 text_or_null(attempt.detail.as_ref()),
                 time(attempt.started_at),
                 time_or_null(attempt.ended_at),
+                text_or_null(attempt.commit_signature.as_ref()),
             ],
         )
         .await?;

@@ -10,6 +10,7 @@ mod oidc;
 mod person;
 mod processes;
 mod project;
+mod python;
 mod sender;
 mod server;
 
@@ -19,5 +20,6 @@ pub(crate) use oidc::{OIDC_SECRET, OidcProvider};
 pub(crate) use person::Person;
 pub(crate) use processes::{children, command_line, descendants, environment, has_ended, namespace, status, uid};
 pub(crate) use project::Project;
+pub(crate) use python::python;
 pub(crate) use sender::send_webhook;
 pub(crate) use server::{PASSWORD, Server, Setup};

@@ -5,13 +5,11 @@ use std::{collections::BTreeMap, path::PathBuf};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use pinhole_app::PublicationWork;
 use pinhole_core::{Result, Sha256Digest};
-use pinhole_gitcat::{Author, CommitId, Draft, FailureKind, GitAnswer, GitRequest, Marker, Operation, PushOutcome};
+use pinhole_gitcat::{
+    Author, CommitId, Draft, FailureKind, GitAnswer, GitRequest, MadeCommit, Marker, Operation, PushOutcome,
+};
 
 use crate::{PublicationSettings, child::ask, helper::HelperRequest, scratch::Scratch};
-
-/// Author and committer of every publication. The address is one that can belong to nobody (RFC 2606).
-const AUTHOR_NAME: &str = "Pinhole";
-const AUTHOR_EMAIL: &str = "catalog@pinhole.invalid";
 
 /// A failed operation.
 pub(crate) struct GitFailure {
@@ -62,19 +60,27 @@ impl<'a> Git<'a> {
     }
 
     /// Makes the commit; the same one whenever it is made.
-    pub(crate) async fn commit(&self) -> Result<CommitId, GitFailure> {
+    pub(crate) async fn commit(&self) -> Result<MadeCommit, GitFailure> {
         let files = self.work.files.iter().map(|(path, bytes)| (path.clone(), STANDARD.encode(bytes))).collect();
         let draft = Draft {
             expected_head: self.expected_head,
             files,
             message: self.work.message.clone(),
-            author: Author { name: AUTHOR_NAME.into(), email: AUTHOR_EMAIL.into() },
+            author: Author { name: self.work.committer_name.into(), email: self.work.committer_email.into() },
             at_s: self.work.committed_at.as_micros() / 1_000_000,
+            made: self.made()?,
         };
         match self.ask(Operation::Commit(draft), self.scratch.work()).await? {
-            GitAnswer::Committed { commit } => Ok(commit),
+            GitAnswer::Committed(made) => Ok(made),
             other => Err(unexpected(&other)),
         }
+    }
+
+    /// What an earlier try of this attempt made.
+    fn made(&self) -> Result<Option<MadeCommit>, GitFailure> {
+        let Some((commit, signature)) = &self.work.made else { return Ok(None) };
+        let failed = |error: pinhole_core::Error| GitFailure { passing: false, why: error.message().to_owned() };
+        Ok(Some(MadeCommit { commit: commit.parse().map_err(failed)?, signature: signature.clone() }))
     }
 
     pub(crate) async fn push(&self, commit: CommitId) -> Result<PushOutcome, GitFailure> {

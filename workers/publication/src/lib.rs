@@ -10,8 +10,8 @@ mod helper;
 mod publish;
 mod scratch;
 
-// Bare repositories on this machine, for the embedded set-up.
-pub use pinhole_gitcat::{checkout, create as create_local_repository};
+// Repositories on this machine, for the embedded set-up and for verification.
+pub use pinhole_gitcat::{CommitId, LocalClone, checkout, create as create_local_repository};
 
 use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 

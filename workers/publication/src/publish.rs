@@ -5,7 +5,7 @@ use std::future::Future;
 
 use pinhole_app::{App, PublicationLease, PublicationWork, Unpublished};
 use pinhole_core::{Code, PublicationId, Result};
-use pinhole_gitcat::{CommitId, PushOutcome};
+use pinhole_gitcat::{CommitId, MadeCommit, PushOutcome};
 
 use crate::{
     PublicationSettings,
@@ -83,11 +83,11 @@ impl Attempt<'_> {
     }
 
     async fn commit_and_push(&self) -> Result<bool> {
-        let commit = match self.git.commit().await {
-            Ok(commit) => commit,
+        let MadeCommit { commit, signature } = match self.git.commit().await {
+            Ok(made) => made,
             Err(failure) => return self.give_up(&failure).await,
         };
-        if !self.app.record_commit(self.work, &commit.to_string()).await? {
+        if !self.app.record_commit(self.work, &commit.to_string(), &signature).await? {
             return Ok(false);
         }
         match self.push(commit).await {

@@ -7,7 +7,9 @@ use std::{collections::BTreeMap, future::Future};
 use pinhole_core::{
     ClaimToken, Error, LineName, PublicationId, PublicationState, RemoteAccess, Result, Sha256Digest, Slug, Timestamp,
 };
-use pinhole_receipt::{CatalogInput, PublicationMarker, render};
+use pinhole_receipt::{
+    COMMITTER_EMAIL, COMMITTER_NAME, CatalogInput, KeyStatus, PublicationMarker, commit_message, render, signing_key,
+};
 use pinhole_store::{Project, Publication, PublicationAttempt, Remote};
 use serde_json::json;
 
@@ -59,6 +61,13 @@ pub struct PublicationWork {
     pub marker: Sha256Digest,
     /// The commit's message with its trailers.
     pub message: String,
+    /// Name of author and committer.
+    pub committer_name: &'static str,
+    /// Address of author and committer.
+    pub committer_email: &'static str,
+    /// The commit that an earlier try of this attempt made, and its signature. It is made again as it was, although the
+    /// commit key may be another by now; unless the key that signed it is revoked.
+    pub made: Option<(String, String)>,
     /// The commit's date: when the publication was asked for.
     pub committed_at: Timestamp,
     /// The project's slug.
@@ -195,6 +204,7 @@ impl App {
             .await?;
         let Loaded { project, remote, attempts, input } = loaded;
         let remote_access = open_access(self, &remote)?;
+        let made = self.made(&attempts, taken.lease.attempt)?;
         let digest = input.revision.digest()?;
         let rendered = tokio::task::spawn_blocking(move || render(&input)).await;
         let files = rendered.map_err(Error::internal)??.files;
@@ -211,13 +221,29 @@ impl App {
             known_commits: known_commits(attempts),
             marker: Sha256Digest::of(marker),
             files,
-            message: message(id, &project.slug, &line, revision, digest),
+            message: commit_message(id, &project.slug, &line, revision, digest),
+            committer_name: COMMITTER_NAME,
+            committer_email: COMMITTER_EMAIL,
+            made,
             committed_at: created_at,
             project: project.slug,
             line,
             revision,
             digest,
         })
+    }
+}
+
+impl App {
+    /// The commit that an earlier try of the attempt made, when it is by a key that is not revoked.
+    fn made(&self, attempts: &[PublicationAttempt], number: u32) -> Result<Option<(String, String)>> {
+        let attempt = attempts.iter().find(|attempt| attempt.attempt == number);
+        let made = attempt.and_then(|attempt| attempt.commit_id.clone().zip(attempt.commit_signature.clone()));
+        let Some((commit, signature)) = made else { return Ok(None) };
+        let signed_by = signing_key(&signature).map_err(Error::internal)?.key_id;
+        let keys = self.keyring()?.public()?.keys;
+        let revoked = keys.iter().any(|key| key.kid == signed_by && key.pinhole_status == KeyStatus::Revoked);
+        Ok((!revoked).then_some((commit, signature)))
     }
 }
 
@@ -306,11 +332,4 @@ fn known_commits(attempts: Vec<PublicationAttempt>) -> Vec<String> {
         }
     }
     known
-}
-
-fn message(id: PublicationId, project: &Slug, line: &LineName, revision: u32, digest: Sha256Digest) -> String {
-    format!(
-        "Publish catalog {project} {line} {revision}\n\n\
-         Publication-Id: {id}\nCatalog-Revision: {revision}\nCatalog-Digest: {digest}\n"
-    )
 }

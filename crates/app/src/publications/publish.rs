@@ -79,6 +79,7 @@ async fn admit(
         remote_url: Some(remote.url.clone()),
         base_commit: None,
         commit_id: None,
+        commit_signature: None,
         outcome: None,
         detail: None,
         started_at: unit.now(),

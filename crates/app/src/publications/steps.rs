@@ -45,12 +45,12 @@ impl App {
         .await
     }
 
-    /// Stores the commit that is about to be pushed. False when the lease is lost, or the remote was closed or moved
-    /// meanwhile; then it must not be pushed.
+    /// Stores the commit that is about to be pushed, and its signature, without which nobody could make it again. False
+    /// when the lease is lost, or the remote was closed or moved meanwhile; then it must not be pushed.
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn record_commit(&self, work: &PublicationWork, commit: &str) -> Result<bool> {
+    pub async fn record_commit(&self, work: &PublicationWork, commit: &str, signature: &str) -> Result<bool> {
         self.bookkeeping("record_publication_commit", move |unit, _| {
             Box::pin(async move {
                 let Some(before) = held(unit, &work.lease).await? else { return Ok(false) };
@@ -60,6 +60,7 @@ impl App {
                 }
                 attempt.base_commit.clone_from(&work.expected_head);
                 attempt.commit_id = Some(commit.to_owned());
+                attempt.commit_signature = Some(signature.to_owned());
                 unit.save_publication_attempt(&attempt).await?;
                 advance(unit, &before, PublicationState::Pushing, commit).await
             })
@@ -83,6 +84,10 @@ impl App {
                 let base = base.and_then(|attempt| attempt.base_commit.clone());
                 let mut attempt = present_attempt(unit, &before).await?;
                 attempt.base_commit = base;
+                if attempt.commit_id.as_deref() != Some(commit) {
+                    // Of another attempt, or of nobody: the signature is not this one's.
+                    attempt.commit_signature = None;
+                }
                 attempt.commit_id = Some(commit.to_owned());
                 unit.save_publication_attempt(&attempt).await?;
                 advance(unit, &before, PublicationState::Verifying, commit).await

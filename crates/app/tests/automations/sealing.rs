@@ -35,7 +35,7 @@ fn with(keepers: &Keepers, blobs: &TempDir, keys: &str) -> App {
         blobs: Blobs::local(blobs.path()).unwrap(),
         sealer: Some(Arc::new(MasterKeys::given(keys, ids.clone()).unwrap())),
         ids,
-        signer: None,
+        keyring: None,
         log: None,
         wake: WakeSender::new(),
         settings: Settings { min_free_percent: 0.0, ..Settings::default() },

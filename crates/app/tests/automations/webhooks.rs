@@ -62,7 +62,7 @@ impl Hooks {
             store: keepers.bench.app.store().clone(),
             blobs: Blobs::local(blobs.path()).unwrap(),
             ids: Arc::new(SeededIds::new(7)),
-            signer: None,
+            keyring: None,
             log: None,
             sealer: Some(Arc::new(Plain)),
             wake: WakeSender::new(),

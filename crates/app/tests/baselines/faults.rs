@@ -85,7 +85,7 @@ impl Bench {
             store: self.app.store().clone(),
             blobs: Blobs::local(blobs).unwrap(),
             ids: Arc::new(SeededIds::new(99)),
-            signer: None,
+            keyring: None,
             log: None,
             sealer: None,
             wake: WakeSender::new(),

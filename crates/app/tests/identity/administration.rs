@@ -120,12 +120,14 @@ async fn the_audit_log_is_an_administrators_and_each_projects_its_owners() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn administrators_see_the_key_that_signs() {
+async fn administrators_see_every_key() {
     let bench = Bench::on(Engine::Sqlite).await;
     let listed = bench.call(&bench.owner, "list_signing_keys", json!({})).await.unwrap();
-    let [key] = &listed["keys"].as_array().unwrap()[..] else { panic!("{listed}") };
-    assert_eq!((&key["algorithm"], &key["active"]), (&json!("Ed25519"), &json!(true)));
-    assert_eq!(key["public_key"].as_str().unwrap().len(), 43);
+    let [statement, log] = &listed["keys"].as_array().unwrap()[..] else { panic!("{listed}") };
+    for (key, purpose) in [(statement, "statement"), (log, "log")] {
+        assert_eq!((&key["algorithm"], &key["status"]), (&json!("Ed25519"), &json!("active")));
+        assert_eq!((key["public_key"].as_str().unwrap().len(), &key["purpose"]), (43, &json!(purpose)));
+    }
     let owner = bench.person("Otto", &[Role::Owner]).await;
     assert_refused(bench.call(&owner, "list_signing_keys", json!({})).await, "permission_denied", "admin");
 }

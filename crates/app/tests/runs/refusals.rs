@@ -149,7 +149,7 @@ async fn a_full_disk_admits_nothing(engine: Engine) {
         store: path.bench.app.store().clone(),
         blobs: Blobs::local(blobs.path()).unwrap(),
         ids: Arc::new(SeededIds::new(1)),
-        signer: None,
+        keyring: None,
         log: None,
         wake: WakeSender::new(),
         settings: Settings { min_free_percent: 100.1, ..Settings::default() },

@@ -156,7 +156,7 @@ async fn secrets_are_sealed_anew_under_another_key(engine: Engine) {
             store: bench.app.store().clone(),
             blobs: Blobs::local(folder.path()).unwrap(),
             ids,
-            signer: None,
+            keyring: None,
             log: None,
             sealer: Some(Arc::new(sealer)),
             wake: WakeSender::new(),

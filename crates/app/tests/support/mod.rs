@@ -10,12 +10,12 @@ use std::{
     time::Duration,
 };
 
-use pinhole_app::{App, Lease, LogPorts, Parts, Settings, operations};
+use pinhole_app::{App, Keyring, Lease, LogPorts, Parts, Settings, operations};
 use pinhole_blobs::Blobs;
 use pinhole_compare::{Picture, encode_png};
 use pinhole_core::{
     Actor, ArtifactKind, CellFailure, CellId, Error, FailureReason, Ids, NotEvidence, PrincipalClass, Profile,
-    ReceiptId, RequestId, Result, Role, RunId, Scope, Slug, StagedCheckpoint, StagedExtract, Submission,
+    ReceiptId, RequestId, Result, Role, RunId, Scope, Signer, Slug, StagedCheckpoint, StagedExtract, Submission,
     canonical_json,
 };
 use pinhole_jobs::WakeSender;
@@ -52,6 +52,22 @@ pub(crate) struct Bench {
     key: AtomicU32,
     _blobs: TempDir,
     pub(crate) database: Database,
+}
+
+/// Keys that never change.
+struct FixedKeys {
+    statement: Arc<dyn Signer>,
+    public: Jwks,
+}
+
+impl Keyring for FixedKeys {
+    fn statement(&self) -> Result<Arc<dyn Signer>> {
+        Ok(Arc::clone(&self.statement))
+    }
+
+    fn public(&self) -> Result<Jwks> {
+        Ok(self.public.clone())
+    }
 }
 
 /// What the pictures of a run look like, and how it goes.
@@ -102,7 +118,8 @@ impl Bench {
         let log_key = SigningKey::generate(|bytes| ids.fill(bytes)).unwrap();
         let published = [(&key, KeyUse::Statement), (&log_key, KeyUse::Log)];
         let published = published.map(|(key, purpose)| Jwk::new(key.public_key(), purpose, KeyStatus::Active));
-        let keys = TrustedKeys::from_jwks(&Jwks { keys: published.into() }).unwrap();
+        let public = Jwks { keys: published.into() };
+        let keys = TrustedKeys::from_jwks(&public).unwrap();
         let witness = FakeWitness::default();
         let ids = Arc::new(ids);
         let sealer = MasterKeys::given(MASTER_KEY, Arc::clone(&ids) as Arc<dyn Ids>).unwrap();
@@ -110,7 +127,7 @@ impl Bench {
             store,
             blobs: Blobs::local(blobs.path()).unwrap(),
             ids,
-            signer: Some(Arc::new(key)),
+            keyring: Some(Arc::new(FixedKeys { statement: Arc::new(key), public })),
             sealer: Some(Arc::new(sealer)),
             log: Some(LogPorts { signer: Arc::new(log_key), witness: Arc::new(witness.clone()) }),
             wake: WakeSender::new(),

@@ -11,7 +11,8 @@ use git2::Oid;
 
 use super::site::{MARKER, Site, catalog, command, digest, draft, key, marker};
 use crate::{
-    CommitId, FailureKind, GitAnswer, GitRequest, Operation, PushOutcome, push::push_to_path, remote::Remote, run,
+    CommitId, FailureKind, GitAnswer, GitRequest, MadeCommit, Operation, PushOutcome, push::push_to_path,
+    remote::Remote, run,
 };
 
 #[test]
@@ -113,7 +114,9 @@ fn of_many_at_once_one_is_pushed() {
                     };
                     let text = number.to_string();
                     let draft = draft(Some(first), &[("revisions/1.dsse.json", &text)]);
-                    let GitAnswer::Committed { commit } = ask(Operation::Commit(draft)) else { panic!() };
+                    let GitAnswer::Committed(MadeCommit { commit, .. }) = ask(Operation::Commit(draft)) else {
+                        panic!()
+                    };
                     ask(Operation::Push { commit, expected_head: Some(first) })
                 })
             })
@@ -369,7 +372,7 @@ fn requests_and_answers_are_what_they_were_after_json() {
     let text = serde_json::to_string(&request).unwrap();
     let again: GitRequest = serde_json::from_str(&text).unwrap();
     assert_eq!(serde_json::to_string(&again).unwrap(), text);
-    let GitAnswer::Committed { commit } = run(again, Some(&key())) else { panic!() };
+    let GitAnswer::Committed(MadeCommit { commit, .. }) = run(again, Some(&key())) else { panic!() };
     for answer in [
         GitAnswer::Push { outcome: PushOutcome::Stale { head: Some(commit) } },
         GitAnswer::Look {

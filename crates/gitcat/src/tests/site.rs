@@ -19,7 +19,7 @@ use ed25519_dalek::{SigningKey, pkcs8::EncodePrivateKey as _};
 use pinhole_core::{PublicationId, Sha256Digest};
 use tempfile::TempDir;
 
-use crate::{Author, CommitId, CommitKey, Draft, GitAnswer, GitRequest, Operation, PushOutcome, run};
+use crate::{Author, CommitId, CommitKey, Draft, GitAnswer, GitRequest, MadeCommit, Operation, PushOutcome, run};
 
 pub(super) const MARKER: &str = "publications/pub_0198c1aa000070000000000000000001.json";
 
@@ -82,7 +82,7 @@ impl Site {
 
     pub(super) fn commit(&self, draft: Draft) -> CommitId {
         match self.run(Operation::Commit(draft)) {
-            GitAnswer::Committed { commit } => commit,
+            GitAnswer::Committed(MadeCommit { commit, .. }) => commit,
             other => panic!("{other:?}"),
         }
     }
@@ -161,6 +161,7 @@ pub(super) fn draft(expected_head: Option<CommitId>, files: &[(&str, &str)]) -> 
         message: "Publish shop main 1\n\nCatalog-Revision: 1\n".into(),
         author: Author { name: "Pinhole".into(), email: "catalog@pinhole.invalid".into() },
         at_s: 1_764_504_000,
+        made: None,
     }
 }
 

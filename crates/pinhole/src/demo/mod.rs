@@ -86,7 +86,7 @@ impl Demo {
         pinhole_worker_publication::create_local_repository(&repository)?;
         let stop = CancellationToken::new();
         stop_on_signal(stop.clone()).map_err(Error::internal)?;
-        let router = pinhole_server::router(node.installation.app.clone(), serve::settings(&node, &config)?);
+        let router = pinhole_server::router(node.installation.app.clone(), serve::settings(&config)?);
         let server = tokio::spawn(pinhole_server::serve(listener, router, stop.clone()));
         let told = self.tell(&node, &site, address, directory, &repository, &stop).await;
         stop.cancel();
@@ -119,7 +119,7 @@ impl Demo {
             reviewer: Api::new(&base, &tokens[1])?,
             directory,
             repository,
-            public_keys: node.installation.public_keys.to_bytes()?,
+            public_keys: node.installation.app.public_keys()?.to_bytes()?,
         };
         let ending = stop.run_until_cancelled(story.play()).await;
         let run = ending.ok_or_else(|| Error::unavailable("stopped", "the story was interrupted"))??;

@@ -205,7 +205,7 @@ impl Story<'_> {
         let found = verify::receipt(&receipt, &keys, Some(&picture))?;
         say!("    yes: {}", found.map_err(|wrong| refused(&wrong))?);
         say!("  pinhole verify catalog {} --keys {}", checkout.display(), keys.display());
-        let found = verify::catalog(&checkout, &keys, None)?;
+        let found = verify::catalog(&checkout, &keys, None, &verify::Tip::default())?;
         say!("    yes: {}", found.map_err(|wrong| refused(&wrong))?);
         alter(&picture)?;
         let wrong = verify::receipt(&receipt, &keys, Some(&picture))?.err();
@@ -215,7 +215,7 @@ impl Story<'_> {
         say!("    receipt altered, no: {}", told(wrong)?);
         let entry = first_file(&checkout.join("baselines"))?;
         alter(&entry)?;
-        let wrong = verify::catalog(&checkout, &keys, None)?.err();
+        let wrong = verify::catalog(&checkout, &keys, None, &verify::Tip::default())?.err();
         say!("    catalog altered, no: {}", told(wrong)?);
         Ok(())
     }

@@ -58,7 +58,11 @@ impl Checkpoint {
                 accepted = true;
             }
         }
-        if accepted { Ok(checkpoint) } else { Err(wrong("no signature is by a trusted log key")) }
+        if accepted {
+            Ok(checkpoint)
+        } else {
+            Err(wrong("no signature is by a trusted log key: the key file does not have the key of this log"))
+        }
     }
 
     /// Reads a note without looking at its signatures: for our own stored ones, and for telling what is said.

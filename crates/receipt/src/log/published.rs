@@ -5,17 +5,18 @@
 //! log/checkpoint                        the checkpoint of the newest publication, a signed note
 //! log/proofs/<publication>-<part>.json  proofs under that publication's checkpoint, which is in it; never changed again
 //! ```
-//! Every signed statement of the tree has one proof in one of these files. A file also proves that its checkpoint
+//! Every signed statement of the tree has one proof in one of these files, and every publication that has a marker has
+//! one file at least, so that no marker can be added or taken away alone. A file also proves that its checkpoint
 //! continues the one of the publication before it on the branch, so that whoever kept an earlier checkout can see that
 //! nothing was taken back, without asking anybody.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pinhole_core::{LogRecordKind, PublicationId, Result, Sha256Digest, canonical_json};
 use serde::{Deserialize, Serialize};
 
 use super::{Checkpoint, ConsistencyProof, InclusionProof, log_entry};
-use crate::{TrustedKeys, VerifyError};
+use crate::{TrustedKeys, VerifyError, catalog::marker_path, verify::is_marker};
 
 /// Where the newest checkpoint is.
 pub const CHECKPOINT_PATH: &str = "log/checkpoint";
@@ -64,6 +65,7 @@ impl PublishedLog {
     pub fn files(&self) -> Result<BTreeMap<String, Vec<u8>>> {
         let mut files = BTreeMap::from([(CHECKPOINT_PATH.to_owned(), self.checkpoint.clone().into_bytes())]);
         let proofs: Vec<_> = self.proofs.iter().collect();
+        // There is one at least: a publication brings a revision that the branch did not have.
         for (part, proofs) in (1..).zip(proofs.chunks(PROOFS_PER_FILE)) {
             let file = ProofsFile {
                 format: FORMAT,
@@ -126,6 +128,8 @@ pub(crate) fn verify(files: &BTreeMap<String, Vec<u8>>, keys: &TrustedKeys) -> R
     let mut continuations = Vec::new();
     let mut roots = BTreeMap::new();
     let mut proved = BTreeMap::new();
+    let mut publications = BTreeSet::new();
+    let mut is_shown = false;
     for (path, bytes) in files.iter().filter(|(path, _)| is_proofs_path(path)) {
         let file = read(path, bytes)?;
         let wrong = |reason: &str| VerifyError::new(path, reason);
@@ -136,6 +140,8 @@ pub(crate) fn verify(files: &BTreeMap<String, Vec<u8>>, keys: &TrustedKeys) -> R
         if *roots.entry(checkpoint.size).or_insert(checkpoint.root) != checkpoint.root {
             return Err(wrong("the log had another root at this size: it was forked"));
         }
+        publications.insert(marker_path(file.publication));
+        is_shown |= file.checkpoint.as_bytes() == note.as_slice();
         for (statement, proof) in file.proofs {
             check_proof(files, &statement, &proof, &checkpoint).map_err(|error| error.within(path))?;
             if proved.insert(statement.clone(), path).is_some() {
@@ -149,8 +155,23 @@ pub(crate) fn verify(files: &BTreeMap<String, Vec<u8>>, keys: &TrustedKeys) -> R
     if let Some(path) = files.keys().find(|path| kind_at(path).is_some() && !proved.contains_key(*path)) {
         return Err(VerifyError::new(path, "there is no proof that the log has it"));
     }
+    if !is_shown {
+        return Err(VerifyError::new(CHECKPOINT_PATH, "it is the checkpoint of no publication here"));
+    }
+    check_markers(files, &publications)?;
     check_continuations(&newest, &roots, &continuations)?;
     Ok(LogReport { checkpoint: newest, roots })
+}
+
+/// The publications that show the log are those that have a marker.
+fn check_markers(files: &BTreeMap<String, Vec<u8>>, publications: &BTreeSet<String>) -> Result<(), VerifyError> {
+    if let Some(path) = files.keys().find(|path| is_marker(path) && !publications.contains(*path)) {
+        return Err(VerifyError::new(path, "there is no file of proofs of this publication"));
+    }
+    match publications.iter().find(|path| !files.contains_key(*path)) {
+        Some(path) => Err(VerifyError::new(path, "the marker is missing, and here are proofs of its publication")),
+        None => Ok(()),
+    }
 }
 
 fn check_proof(

@@ -123,7 +123,7 @@ fn the_signature_of_a_witness_is_left_alone_and_counts_for_nothing() {
     assert_eq!(Checkpoint::verify(both.as_bytes(), &trusted()).unwrap(), checkpoint);
     let alone = format!("{}{line}", &note[..note.find('\u{2014}').unwrap()]);
     let error = Checkpoint::verify(alone.as_bytes(), &trusted()).unwrap_err();
-    assert_eq!(error.reason(), "no signature is by a trusted log key");
+    assert!(error.reason().starts_with("no signature is by a trusted log key"), "{error}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use axum::{
 use pinhole_core::{Actor, RequestId, Result};
 use serde_json::json;
 
-use crate::http::{Context, report};
+use crate::http::{Context, Refused, report};
 
 const KEY_SET: HeaderValue = HeaderValue::from_static("application/jwk-set+json");
 const FIVE_MINUTES: HeaderValue = HeaderValue::from_static("public, max-age=300");
@@ -44,6 +44,8 @@ async fn ready(State(context): State<Context>, Extension(request): Extension<Req
     (status, Json(body)).into_response()
 }
 
-async fn keys(State(context): State<Context>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, KEY_SET), (header::CACHE_CONTROL, FIVE_MINUTES)], context.settings.jwks.clone())
+/// Every public key that there ever was, as it is now: a rotation needs no restart.
+async fn keys(State(context): State<Context>) -> Result<impl IntoResponse, Refused> {
+    let keys = context.app.public_keys().and_then(|keys| keys.to_bytes())?;
+    Ok(([(header::CONTENT_TYPE, KEY_SET), (header::CACHE_CONTROL, FIVE_MINUTES)], keys))
 }

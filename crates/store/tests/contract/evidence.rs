@@ -1,7 +1,7 @@
 //! Artifacts, receipts, checkpoint results and run results.
 
 use pinhole_core::{ArtifactKind, CheckpointVerdict, NotEvidence};
-use pinhole_store::{Artifact, CheckpointResult, Receipt, RunResult};
+use pinhole_store::{Artifact, CheckpointResult, Receipt, RunResult, SignedStatements};
 use pinhole_testkit::Engine;
 use serde_json::json;
 
@@ -67,6 +67,14 @@ async fn receipts(engine: Engine) {
     assert_same(tx.receipt(captured.receipt.id).await.unwrap(), Some(captured.receipt.clone()));
     assert_same(tx.receipt(void.id).await.unwrap(), Some(void));
     assert!(tx.has_receipts().await.unwrap());
+    let signed = Receipt {
+        envelope: r#"{"signatures":[{"keyid":"a_b-c","sig":""}]}"#.into(),
+        ..fixture.receipt(&captured.artifact, "signed")
+    };
+    tx.insert_receipt(&signed).await.unwrap();
+    let expected = SignedStatements { receipts: 1, ..SignedStatements::default() };
+    assert_same(tx.signed_statements("a_b-c").await.unwrap(), expected);
+    assert_same(tx.signed_statements("a_b").await.unwrap(), SignedStatements::default());
     assert!(tx.receipt(id!(fixture, ReceiptId)).await.unwrap().is_none());
     // One attempt has one receipt for a checkpoint.
     assert_exists(tx.insert_receipt(&fixture.receipt(&captured.artifact, "cart")).await);

@@ -84,6 +84,7 @@ pub(crate) fn attempt(publication: &Publication, expected_head: Json) -> Publica
         remote_url: Some(AWKWARD.into()),
         base_commit: None,
         commit_id: None,
+        commit_signature: None,
         outcome: None,
         detail: None,
         started_at: at(1),
@@ -334,6 +335,7 @@ async fn attempts_are_kept_apart(engine: Engine) {
     expected[0] = PublicationAttempt {
         base_commit: Some("base".into()),
         commit_id: Some("commit".into()),
+        commit_signature: Some(AWKWARD.into()),
         outcome: Some("conflict".into()),
         detail: Some(AWKWARD.into()),
         started_at: at(50),

@@ -2,7 +2,7 @@
 
 use pinhole_core::{ApprovalId, ArtifactKind, CellId, Disposition, Outcome, Reason, ReceiptId};
 use pinhole_testkit::worker;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::world::{World, key, name};
 
@@ -22,17 +22,25 @@ impl World {
 
     /// Captures a picture, has it approved, and makes revision `number` of it.
     pub(crate) async fn revision(&self, number: u32) {
-        let receipt = self.capture(number).await;
+        self.revision_of("front", &["front"], number).await;
+    }
+
+    /// Captures every one of a scenario's checkpoints, has them approved, and makes revision `number` of them.
+    pub(crate) async fn revision_of(&self, scenario: &str, checkpoints: &[&str], number: u32) {
+        let receipts = self.capture(scenario, checkpoints, number).await;
         let reason: Reason = "as designed".parse().unwrap();
-        let candidate =
-            self.done("capture_visual_baseline", json!({ "receipt_id": receipt, "idempotency_key": key() })).await;
         let ticket =
-            self.app.create_review_ticket(&name("ada"), &[receipt], Disposition::Accept, &reason).await.unwrap();
-        let review = json!({ "receipts": [receipt], "disposition": "accept", "reason": reason,
+            self.app.create_review_ticket(&name("ada"), &receipts, Disposition::Accept, &reason).await.unwrap();
+        let review = json!({ "receipts": receipts, "disposition": "accept", "reason": reason,
             "ticket": ticket.secret, "idempotency_key": key() });
         let reviews = self.done("review_visual_baseline", review).await;
-        let item = json!({ "candidate_id": candidate["id"], "review_id": reviews["reviews"][0]["id"] });
-        let request = json!({ "project": "shop", "items": [item], "idempotency_key": key() });
+        let mut items = Vec::new();
+        for (index, receipt) in receipts.iter().enumerate() {
+            let command = json!({ "receipt_id": receipt, "idempotency_key": key() });
+            let candidate = self.done("capture_visual_baseline", command).await;
+            items.push(json!({ "candidate_id": candidate["id"], "review_id": reviews["reviews"][index]["id"] }));
+        }
+        let request = json!({ "project": "shop", "items": items, "idempotency_key": key() });
         let approval = self.done("request_baseline_approval", request).await;
         let id: ApprovalId = approval["id"].as_str().unwrap().parse().unwrap();
         let ticket = self.app.create_decision_ticket(&name("ada"), id, Outcome::Approve, &reason).await.unwrap();
@@ -44,30 +52,29 @@ impl World {
         assert_eq!(self.done("consume_baseline_approval", consume).await["revision"], number);
     }
 
-    async fn capture(&self, number: u32) -> ReceiptId {
-        let start = json!({ "project": "shop", "scenario": "front", "revision": { "head": true }, "environment": "web",
-            "environment_revision": { "latest": true }, "baseline": { "receipt": "previous" },
+    async fn capture(&self, scenario: &str, checkpoints: &[&str], number: u32) -> Vec<ReceiptId> {
+        let start = json!({ "project": "shop", "scenario": scenario, "revision": { "head": true },
+            "environment": "web", "environment_revision": { "latest": true }, "baseline": { "receipt": "previous" },
             "idempotency_key": key() });
         let run = self.done("start_scenario_run", start).await;
         let cell: CellId = run["cells"][0]["id"].as_str().unwrap().parse().unwrap();
-        self.work(cell, picture(number)).await;
+        self.work(cell, checkpoints, &picture(number)).await;
         let result = self.done("get_scenario_run_result", json!({ "run_id": run["id"] })).await;
         assert_eq!(result["state"], "completed", "{result}");
-        receipt_of(&result)
+        let receipts = result["checkpoints"].as_array().unwrap().iter();
+        receipts.map(|found| found["receipt_id"].as_str().unwrap().parse().unwrap()).collect()
     }
 
-    async fn work(&self, cell: CellId, picture: Vec<u8>) {
+    async fn work(&self, cell: CellId, checkpoints: &[&str], picture: &[u8]) {
         let claim = self.app.claim(cell, "test").await.unwrap().expect("the cell is queued");
-        let picture = self.app.stage(&claim.lease, ArtifactKind::Picture, "front", picture).await.unwrap();
-        let checkpoint = worker::checkpoint(&"front".parse().unwrap(), picture, SIZE, &claim.profile);
-        let submission = worker::submission(vec![checkpoint]);
-        assert!(self.app.submit(&claim.lease, &submission).await.unwrap());
+        let mut taken = Vec::new();
+        for name in checkpoints {
+            let staged = self.app.stage(&claim.lease, ArtifactKind::Picture, name, picture.to_vec()).await.unwrap();
+            taken.push(worker::checkpoint(&name.parse().unwrap(), staged, SIZE, &claim.profile));
+        }
+        assert!(self.app.submit(&claim.lease, &worker::submission(taken)).await.unwrap());
         self.app.register(cell, claim.lease.attempt).await.unwrap();
     }
-}
-
-fn receipt_of(result: &Value) -> ReceiptId {
-    result["checkpoints"][0]["receipt_id"].as_str().unwrap().parse().unwrap()
 }
 
 /// A page with as many coloured pixels as `number` says, 8 for each.

@@ -81,7 +81,10 @@ async fn a_publication_that_kills_its_workers_ends(engine: Engine) {
     for _ in 0..12 {
         let work = world.app.claim_publication(id).await.unwrap().unwrap();
         wait_until(DEADLINE, "the lease to end", async || world.app.sweep().await.unwrap() > 0).await;
-        assert!(!world.app.record_commit(&work, &"1".repeat(40)).await.unwrap(), "a lost lease counts for nothing");
+        assert!(
+            !world.app.record_commit(&work, &"1".repeat(40), "x").await.unwrap(),
+            "a lost lease counts for nothing"
+        );
     }
     assert!(world.app.claim_publication(id).await.unwrap().is_none());
     let view = world.get(id).await;

@@ -39,8 +39,10 @@ macro_rules! on_both_engines {
 }
 
 mod baselines;
+mod changes;
 mod conflicts;
 mod failures;
+mod keys;
 mod kill_loop;
 mod kills;
 mod local;
@@ -53,4 +55,5 @@ mod stalls;
 #[path = "../support/mod.rs"]
 #[expect(dead_code, reason = "other suites use the rest")]
 mod support;
+mod tampering;
 mod world;

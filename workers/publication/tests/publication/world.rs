@@ -51,7 +51,7 @@ impl World {
         let settings = worker_settings(&installation);
         let app = installation.app;
         let ada = principal(&app, "ada").await;
-        let keys = TrustedKeys::from_jwks(&installation.public_keys).unwrap();
+        let keys = TrustedKeys::from_jwks(&app.public_keys().unwrap()).unwrap();
         let world = Self { app, ada, settings, keys, folder, database };
         world.prepare().await;
         world
