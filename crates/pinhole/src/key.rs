@@ -72,6 +72,8 @@ pub(crate) struct Revoke {
     #[command(flatten)]
     location: Location,
     /// The key's id, as the key set has it.
+    // A thumbprint may begin with a hyphen.
+    #[arg(allow_hyphen_values = true)]
     key_id: String,
     /// Why; it is published with the key.
     #[arg(long, value_parser = parse::<Reason>)]
@@ -142,7 +144,7 @@ impl Revoke {
         };
         eprintln!(
             "it is revoked: nothing that it signed is accepted by whoever has the key set as it is now; hand out \
-             /.well-known/pinhole/receipt-keys.json anew. {meaning}"
+             /.well-known/pinhole/receipt-keys.json anew; {meaning}"
         );
         if purpose == KeyUse::Statement {
             eprintln!("{}", signed(&self.location, &self.key_id).await);

@@ -47,7 +47,7 @@ fn told(verified: &VerifiedApproval) -> String {
         .map(|decision| format!("{} ({}) at {}", decision.publication_name, decision.principal, decision.decided_at))
         .collect();
     let intent = verified.decisions.first().map_or_else(String::new, |first| {
-        format!("to {} {} items with intent {}", first.intent.kind, first.intent.items.len(), first.intent_digest)
+        format!("for {} items ({}) with intent {}", first.intent.items.len(), first.intent.kind, first.intent_digest)
     });
     let behind = match &verified.behind {
         None => "no catalog was looked at".to_owned(),
