@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, path::Path};
 use git2::{ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Tree, TreeEntry};
 use pinhole_core::{Error, LineName, Result};
 
-use crate::{CommitId, process, tree::OWNED};
+use crate::{CommitId, local::isolated, tree::OWNED};
 
 /// The mode of a plain file.
 const MODE_FILE: i32 = 0o100_644;
@@ -34,7 +34,7 @@ impl LocalClone {
     /// # Errors
     /// `provider_unavailable` when it is one and cannot be read.
     pub fn open(path: &Path) -> Result<Option<Self>> {
-        process::isolate().map_err(|_| Error::internal("Git cannot be isolated from the user's configuration"))?;
+        isolated()?;
         let flags = RepositoryOpenFlags::NO_SEARCH;
         match Repository::open_ext(path, flags, [] as [&Path; 0]) {
             Ok(repository) => Ok(Some(Self(repository))),

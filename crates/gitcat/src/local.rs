@@ -60,7 +60,7 @@ fn write(
 }
 
 /// Keeps the user's own Git configuration out.
-fn isolated() -> Result<()> {
+pub(crate) fn isolated() -> Result<()> {
     process::isolate(None).map_err(|_| Error::internal("Git cannot be isolated from the user's configuration"))
 }
 

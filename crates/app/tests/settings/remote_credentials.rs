@@ -168,7 +168,7 @@ pub(crate) fn with_keys(bench: &Bench, blobs: &TempDir, keys: &str) -> App {
         blobs: Blobs::local(blobs.path()).unwrap(),
         sealer: Some(Arc::new(MasterKeys::given(keys, ids.clone()).unwrap())),
         ids,
-        signer: None,
+        keyring: None,
         log: None,
         wake: WakeSender::new(),
         settings: Settings::default(),

@@ -133,7 +133,7 @@ async fn a_closed_remote_takes_no_publication(engine: Engine) {
     let (id, closed) = (ground.asked().await, json!({ "branches": [], "credential": { "none": true } }));
     let work = ground.claimed(id).await;
     ground.put(1, closed.clone()).await;
-    assert!(!ground.app().record_commit(&work, &"a".repeat(40)).await.unwrap(), "nothing may be pushed");
+    assert!(!ground.app().record_commit(&work, &"a".repeat(40), "a signature").await.unwrap(), "nothing may be pushed");
     let view = ground.look(id).await;
     assert_eq!(view["state"], "conflict", "{view}");
     assert!(view["detail"].as_str().unwrap().contains("origin is closed"), "{view}");

@@ -88,7 +88,7 @@ impl Site {
 
     pub(crate) fn commit(&self, draft: Draft) -> CommitId {
         match self.ask(Operation::Commit(draft)) {
-            GitAnswer::Committed { commit } => commit,
+            GitAnswer::Committed(made) => made.commit,
             other => panic!("{other:?}"),
         }
     }
@@ -162,6 +162,7 @@ pub(crate) fn draft(expected_head: Option<CommitId>, files: &[(&str, &str)]) -> 
         message: "Publish shop main 1\n\nCatalog-Revision: 1\n".into(),
         author: Author { name: "Pinhole".into(), email: "catalog@pinhole.invalid".into() },
         at_s: 1_764_504_000,
+        made: None,
     }
 }
 
