@@ -19,7 +19,7 @@ use pinhole_app::Settings;
 use pinhole_core::{Ids as _, PublicationId, RandomIds};
 use pinhole_receipt::{read_tree, verify_catalog};
 use pinhole_runtime::{Config, Installation, sweeper};
-use pinhole_testkit::{Engine, SeededIds, wait_for};
+use pinhole_testkit::{Engine, SeededIds, wait_for, wait_until};
 use pinhole_worker_publication::run;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -236,19 +236,20 @@ impl Choices {
     }
 }
 
-/// A process of this program that runs [`worker`].
+/// A process of this program that runs [`work`].
 struct Worker(Child);
 
 impl Worker {
     fn start(data_dir: &Path, database_url: &str) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "kill_loop::worker", "--ignored", "--nocapture"]);
+        command.args(["--exact", "kill_loop::a_worker_ends_with_who_started_it", "--nocapture"]);
         command.env(DATA_DIR, data_dir).env(DATABASE, database_url);
         Self(command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap())
     }
 
     fn kill(&mut self) {
-        self.0.kill().unwrap();
+        // It may have ended by itself.
+        _ = self.0.kill();
         self.0.wait().unwrap();
     }
 }
@@ -259,18 +260,27 @@ impl Drop for Worker {
     }
 }
 
+/// Also the process that works: with [`DATA_DIR`] it is the worker of the test above.
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "the worker of the test above, in a process that can be killed"]
-async fn worker() {
-    let (Some(data_dir), Ok(database_url)) = (std::env::var_os(DATA_DIR), std::env::var(DATABASE)) else {
-        panic!("it is started by at_most_one_commit_whatever_happens alone");
-    };
+async fn a_worker_ends_with_who_started_it() {
+    if let (Some(data_dir), Ok(database_url)) = (std::env::var_os(DATA_DIR), std::env::var(DATABASE)) {
+        return work(Config { data_dir: data_dir.into(), database_url: Some(database_url), ..Config::default() }).await;
+    }
+    let world = World::with(Engine::Sqlite, settings()).await;
+    let mut worker = Worker::start(&world.path("data"), world.database_url());
+    world.revision(1).await;
+    let id = world.ask(1, json!({ "commit": null })).await;
+    wait_until(PATIENCE, "the worker to publish", async || world.get(id).await["state"] == "published").await;
+    drop(worker.0.stdin.take());
+    wait_until(PATIENCE, "the worker to end", async || worker.0.try_wait().unwrap().is_some()).await;
+}
+
+async fn work(config: Config) {
     // Nothing comes, and its end is that of who started this.
     std::thread::spawn(|| {
         _ = io::stdin().read(&mut [0]);
         std::process::exit(0);
     });
-    let config = Config { data_dir: data_dir.into(), database_url: Some(database_url), ..Config::default() };
     let installation = Installation::open(&config, settings(), false).await.unwrap();
     let settings = worker_settings(&installation);
     let (app, stop) = (installation.app, CancellationToken::new());
