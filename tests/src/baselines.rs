@@ -144,6 +144,15 @@ async fn verify(server: &Server, project: &Project) {
     let text = std::fs::read_to_string(&manifest).unwrap();
     std::fs::write(&manifest, text.replacen("sha256:", "sha256:0", 1)).unwrap();
     assert!(check(&clone).expect(1).starts_with("NOT valid: "));
+    // Whoever hands over files also hands over what the repository says of itself.
+    git(Command::new("git").arg("-C").arg(&clone).args(["config", "core.bare", "true"]));
+    let as_bare = check(&clone);
+    assert!(as_bare.expect(1).contains("what is checked out is not what the commit holds"), "{as_bare:?}");
+    let beside = clone.with_file_name("beside.git");
+    git(Command::new("git").args(["clone", "--quiet", "--bare"]).arg(clone.join(".git")).arg(&beside));
+    assert_eq!(check(&beside).expect(0), valid.stdout);
+    std::fs::copy(&manifest, beside.join("manifest.json")).unwrap();
+    assert!(check(&beside).expect(1).starts_with("NOT valid: "));
 }
 
 /// Checks the repository that was published to.

@@ -14,7 +14,7 @@ use pinhole_store::{Cell, Run};
 use url::Url;
 
 use crate::{
-    App, Settings,
+    App,
     environments::{allowed_hosts, document_of},
     registrar::baseline_receipt,
     unit::Unit,
@@ -156,13 +156,6 @@ impl App {
     /// Pinhole itself, in a call of its own.
     pub(crate) fn system_actor(&self) -> Actor {
         Actor::system(RequestId::from_uuid(self.ids().uuid()))
-    }
-}
-
-impl Settings {
-    /// Wait before attempt `attempt + 1`, counted from 1.
-    pub(crate) fn wait_after(&self, attempt: u32) -> Duration {
-        self.back_off * (1 << attempt.saturating_sub(1).min(5))
     }
 }
 

@@ -27,15 +27,15 @@ impl App {
 
     /// The statement key that signs now.
     pub(crate) fn signer(&self) -> Result<Arc<dyn Signer>> {
-        self.keyring()?.statement()
+        self.keyring()?.statement().map_err(unusable)
     }
 
     /// The key set that everybody may read.
     ///
     /// # Errors
-    /// `internal` in a process without keys; `invalid_arguments` when a key's file is not what it should be.
+    /// `internal` in a process without keys, and when a key's file is not what it should be.
     pub fn public_keys(&self) -> Result<Jwks> {
-        self.keyring()?.public()
+        self.keyring()?.public().map_err(unusable)
     }
 
     /// Writes down that an operator rotated or revoked a signing key.
@@ -56,6 +56,11 @@ impl App {
     pub async fn signed_statements(&self, key_id: &str) -> Result<SignedStatements> {
         self.store().begin_read().await?.signed_statements(key_id).await
     }
+}
+
+/// A key's file that is not what it should be is the operator's to mend, and no fault of whoever calls.
+fn unusable(error: Error) -> Error {
+    Error::internal(error)
 }
 
 pub(crate) async fn list(app: &App, actor: &Actor, _: ListSigningKeys) -> Result<SigningKeyList> {

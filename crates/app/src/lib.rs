@@ -130,6 +130,13 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// Wait before attempt `attempt + 1`, counted from 1.
+    pub(crate) fn wait_after(&self, attempt: u32) -> Duration {
+        self.back_off * (1 << attempt.saturating_sub(1).min(5))
+    }
+}
+
 impl App {
     /// Assembles an application.
     pub fn new(parts: Parts) -> Self {

@@ -23,7 +23,7 @@ use pinhole_store::LogState;
 
 pub(crate) use prove::Prover;
 pub(crate) use read::{consistency, proof};
-pub(crate) use sequence::COMPARE;
+pub(crate) use sequence::COMPARE_EVERY;
 
 use crate::App;
 

@@ -5,6 +5,7 @@
 
 mod claim;
 mod confirm;
+mod earlier;
 mod end;
 mod head;
 mod log;

@@ -8,12 +8,12 @@ use pinhole_core::{Actor, Error, ProbeKind, Result};
 use pinhole_store::Probe;
 use tokio::time::timeout;
 
-use crate::{App, Settings, log::COMPARE, unit::Unit};
+use crate::{App, Settings, log::COMPARE_EVERY, unit::Unit};
 
 /// How long the storage may take to answer a probe.
 const STORAGE_LIMIT: Duration = Duration::from_secs(10);
-/// A sequencer that has not come to an end for so long has stopped; it looks at least once in [`COMPARE`].
-const LOG_SILENCE: Duration = Duration::from_secs(5 * COMPARE.as_secs());
+/// A sequencer that has not come to an end for so long has stopped; it looks at least once in [`COMPARE_EVERY`].
+const LOG_SILENCE: Duration = Duration::from_secs(5 * COMPARE_EVERY.as_secs());
 /// What a probe that went well is recorded as.
 pub(crate) const OK: &str = "ok";
 /// What one that did not is recorded as.

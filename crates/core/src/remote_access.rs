@@ -49,6 +49,11 @@ pub enum RemoteCredential {
     },
 }
 
+impl RemoteCredential {
+    /// Greatest size of a private key in bytes; no password of ours has more.
+    pub const MAX_SECRET_BYTES: usize = 16 * 1024;
+}
+
 impl fmt::Debug for RemoteCredential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

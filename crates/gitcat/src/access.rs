@@ -125,7 +125,8 @@ fn is_https(url: &str) -> bool {
     url.starts_with("https://")
 }
 
-/// Whether libgit2 still speaks to where it was sent: it follows a redirect to another path or port of the same host.
+/// Whether libgit2 still speaks to where it was sent: it follows a redirect to another path or port of the same host,
+/// and that is seen only where a credential is asked for afterwards.
 fn is_same(asking: &str, url: &str) -> bool {
     let plain = |url: &str| {
         let url = url.replacen(":443/", "/", 1).replacen(":22/", "/", 1);

@@ -1,22 +1,27 @@
-//! The commit: the catalog's files laid over the tree of the parent, signed.
+//! The commit: the catalog's files laid over the tree of the parent, signed; and the catalog's files of a tree, read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use git2::{Commit, ObjectType, Oid, Repository, Signature, Time, Tree, TreeWalkMode, TreeWalkResult};
+use git2::{Commit, ObjectType, Odb, OdbObject, Oid, Repository, Signature, Time, Tree, TreeEntry};
 use pinhole_core::Sha256Digest;
 
-use crate::{CommitId, CommitKey, Draft, FailureKind, GitAnswer, MadeCommit, failure::Failure, remote::Remote};
+use crate::{CommitId, CommitKey, Draft, GitAnswer, MadeCommit, failure::Failure, remote::Remote};
 
 /// The names at the top of a tree that are the catalog's; whatever else is there stays as it is.
 pub(crate) const OWNED: [&str; 7] =
     ["baselines", "catalog.json", "log", "manifest.json", "publications", "receipts", "revisions"];
-const MODE_FILE: i32 = 0o100_644;
+/// The mode of a plain file.
+pub(crate) const MODE_FILE: i32 = 0o100_644;
 const MODE_FOLDER: i32 = 0o040_000;
 /// Greatest number of catalog files.
 const MAX_FILES: usize = 200_000;
+/// Greatest size of one catalog file in bytes that is read.
+const MAX_FILE_BYTES: usize = 64 * 1024 * 1024;
 /// Greatest size of all catalog files in bytes.
 const MAX_TOTAL_BYTES: usize = 2 * 1024 * 1024 * 1024;
+/// Greatest number of folders within each other that are read; a baseline has four.
+const MAX_DEPTH: usize = 8;
 /// Greatest length of a path in bytes.
 const MAX_PATH_BYTES: usize = 500;
 /// Greatest length of a commit message in bytes.
@@ -118,7 +123,7 @@ fn check_path(path: &str) -> Result<(), &'static str> {
 /// The tree of `base` with its catalog files replaced by `files`.
 fn overlay(repository: &Repository, base: Option<&Tree<'_>>, files: &BTreeMap<&str, Vec<u8>>) -> Result<Oid, Failure> {
     let mut builder = repository.treebuilder(base)?;
-    builder.filter(|entry| !OWNED.iter().any(|owned| owned.as_bytes() == entry.name_bytes()))?;
+    builder.filter(|entry| !is_catalog(entry))?;
     let mut folders: BTreeMap<&str, BTreeMap<&str, &[u8]>> = BTreeMap::new();
     for (path, bytes) in files {
         match path.split_once('/') {
@@ -151,48 +156,75 @@ fn folder(repository: &Repository, files: &BTreeMap<&str, &[u8]>) -> Result<Oid,
     Ok(builder.write()?)
 }
 
-/// SHA-256 of the catalog's files at `commit`. Anything among them that is no plain file is an error.
+/// SHA-256 of the catalog's files at `commit`, with the bounds of [`read_files`].
 pub(crate) fn digests(repository: &Repository, commit: Oid) -> Result<BTreeMap<String, Sha256Digest>, Failure> {
     let tree = repository.find_commit(commit)?.tree()?;
-    let mut files = BTreeMap::new();
-    let mut failure = None;
-    tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
-        let Ok(name) = entry.name() else {
-            // Whoever has such a name has it outside of the catalog, or the digests will differ.
-            return TreeWalkResult::Skip;
-        };
-        if folder.is_empty() && !OWNED.contains(&name) {
-            return TreeWalkResult::Skip;
-        }
-        let path = format!("{folder}{name}");
-        match digest(repository, &path, entry, files.len()) {
-            Ok(Some(digest)) => _ = files.insert(path, digest),
-            Ok(None) => {}
-            Err(error) => {
-                failure = Some(error);
-                return TreeWalkResult::Abort;
-            }
-        }
-        TreeWalkResult::Ok
-    })
-    .or_else(|error| if failure.is_some() { Ok(()) } else { Err(error) })?;
-    failure.map_or(Ok(files), Err)
+    read_files(repository, &tree, Sha256Digest::of)
 }
 
-fn digest(
+/// What `value` makes of the catalog's files of a tree. Anything among them that is no plain file with a name in UTF-8 is
+/// an error, and so is more than a catalog can have.
+pub(crate) fn read_files<T>(
     repository: &Repository,
-    path: &str,
-    entry: &git2::TreeEntry<'_>,
-    count: usize,
-) -> Result<Option<Sha256Digest>, Failure> {
-    match (entry.kind(), entry.filemode()) {
-        (Some(ObjectType::Tree), _) => Ok(None),
-        (Some(ObjectType::Blob), MODE_FILE) if count < MAX_FILES => {
-            Ok(Some(Sha256Digest::of(repository.find_blob(entry.id())?.content())))
+    tree: &Tree<'_>,
+    value: impl Fn(&[u8]) -> T,
+) -> Result<BTreeMap<String, T>, Failure> {
+    let odb = repository.odb()?;
+    let mut reader = Reader { repository, odb: &odb, value, files: BTreeMap::new(), total_bytes: 0 };
+    for entry in tree.iter().filter(is_catalog) {
+        let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+        reader.read(name, entry.filemode_raw(), entry.id(), 0)?;
+    }
+    Ok(reader.files)
+}
+
+/// Whether an entry at the top of a tree is the catalog's.
+pub(crate) fn is_catalog(entry: &TreeEntry<'_>) -> bool {
+    OWNED.iter().any(|owned| owned.as_bytes() == entry.name_bytes())
+}
+
+/// The file with this id.
+pub(crate) fn blob<'a>(odb: &'a Odb<'_>, id: Oid) -> Result<OdbObject<'a>, Failure> {
+    let (size, kind) = odb.read_header(id)?;
+    if kind != ObjectType::Blob || size > MAX_FILE_BYTES {
+        return Err(Failure::invalid("this is no file, or one of more than 64 MiB"));
+    }
+    Ok(odb.read(id)?)
+}
+
+struct Reader<'a, T, F> {
+    repository: &'a Repository,
+    odb: &'a Odb<'a>,
+    value: F,
+    files: BTreeMap<String, T>,
+    total_bytes: usize,
+}
+
+impl<T, F: Fn(&[u8]) -> T> Reader<'_, T, F> {
+    fn read(&mut self, path: String, mode: i32, id: Oid, depth: usize) -> Result<(), Failure> {
+        let wrong = |reason: &str| Err(Failure::invalid(format!("{path}: {reason}")));
+        match mode {
+            MODE_FOLDER if depth < MAX_DEPTH => {
+                let tree = self.repository.find_tree(id).map_err(|error| Failure::from(error).while_(&path))?;
+                for entry in &tree {
+                    let Ok(name) = entry.name() else { return wrong("a file's name in it is not UTF-8") };
+                    self.read(format!("{path}/{name}"), entry.filemode_raw(), entry.id(), depth + 1)?;
+                }
+                Ok(())
+            }
+            MODE_FILE if self.files.len() < MAX_FILES => {
+                let file = blob(self.odb, id).map_err(|failure| failure.while_(&path))?;
+                self.total_bytes = self.total_bytes.saturating_add(file.len());
+                if self.total_bytes > MAX_TOTAL_BYTES {
+                    return wrong(&format!("the catalog has more than {MAX_TOTAL_BYTES} bytes"));
+                }
+                match self.files.insert(path.clone(), (self.value)(file.data())) {
+                    Some(_) => wrong("two files have this name"),
+                    None => Ok(()),
+                }
+            }
+            MODE_FOLDER | MODE_FILE => wrong("more folders or files than a catalog has"),
+            _ => wrong("this is no plain file"),
         }
-        (Some(ObjectType::Blob), MODE_FILE) => {
-            Err(Failure::new(FailureKind::Invalid, format!("the commit has more than {MAX_FILES} catalog files")))
-        }
-        _ => Err(Failure::invalid(format!("{path}: this is no plain file"))),
     }
 }

@@ -70,7 +70,8 @@ pub struct Draft {
     pub author: Author,
     /// Both dates: seconds since the Unix epoch, in UTC.
     pub at_s: i64,
-    /// The commit that an earlier try made of the same: it is made again with its signature, whatever the key is by now.
+    /// The commit that an earlier try made of the same: it is made again with its signature, also after the key was
+    /// rotated.
     pub made: Option<MadeCommit>,
 }
 

@@ -1,4 +1,5 @@
-//! Files that hold private keys as text: mode 0600, read within a bound, made and changed complete or not at all.
+//! Files of keys, private ones and the list of the public ones, as text: mode 0600, read and written within a bound, made
+//! and changed complete or not at all.
 //!
 //! What a key looks like is its owner's to know. Nothing here repeats a file's content in an error.
 
@@ -60,7 +61,8 @@ pub fn read_up_to(path: &Path, max_bytes: u64) -> Result<Option<Zeroizing<String
 /// before it wrote.
 ///
 /// # Errors
-/// Those of [`read`] and of `after`; `invalid_arguments` when the file cannot be written.
+/// Those of [`read`] and of `after`; `invalid_arguments` when the file cannot be written, or would be one that cannot be
+/// read.
 pub fn change(path: &Path, after: impl FnOnce(Option<&str>) -> Result<Option<Zeroizing<String>>>) -> Result<()> {
     change_up_to(path, MAX_BYTES, after)
 }
@@ -81,6 +83,9 @@ pub fn change_up_to(
     lock.lock().map_err(unwritten)?;
     let before = read_up_to(path, max_bytes)?;
     let Some(text) = after(before.as_ref().map(|text| text.as_str()))? else { return Ok(()) };
+    if text.len() as u64 > max_bytes {
+        return Err(refused(path, &format!("would have more than {max_bytes} bytes: it stays as it is")));
+    }
     // One name under the lock: what somebody left who was killed holds keys, and is gone with the next change.
     let draft = folder.join(DRAFT);
     match fs::remove_file(&draft) {
@@ -170,6 +175,16 @@ mod tests {
         }
         assert!(read(folder.path()).is_err());
         assert!(add(&folder.path().join("none/a.key"), 'a').is_err());
+    }
+
+    #[test]
+    fn nothing_is_written_that_could_not_be_read() {
+        let (folder, path) = folder();
+        let write = |length: usize| change_up_to(&path, 10, |_| Ok(Some("a".repeat(length).into())));
+        write(10).unwrap();
+        assert!(write(11).unwrap_err().message().contains("more than 10 bytes"));
+        assert_eq!(**read(&path).unwrap().unwrap(), *"a".repeat(10));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "a draft was left behind");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use pinhole_app::{Resealed, SignedStatements};
-use pinhole_core::{Error, RandomIds, Reason, Result};
+use pinhole_core::{RandomIds, Reason, Result};
 use pinhole_receipt::KeyUse;
 use pinhole_runtime::{DataDir, KeyRing, Rotated};
 use serde_json::{Value, json};
@@ -75,7 +75,7 @@ pub(crate) struct Revoke {
     // A thumbprint may begin with a hyphen.
     #[arg(allow_hyphen_values = true)]
     key_id: String,
-    /// Why; it is published with the key.
+    /// Why, in at most 700 bytes; it is published with the key.
     #[arg(long, value_parser = parse::<Reason>)]
     reason: Reason,
 }
@@ -101,8 +101,8 @@ impl RotateMaster {
         say!("{}", installation.master_keys.present_id()?);
         eprintln!(
             "{environment_secrets} secrets of environments and those of {webhooks} webhooks and {remotes} Git remotes are \
-             sealed anew under this master key, which opens everything in the database: earlier keys, the later lines of the file, are needed \
-             for backups from before alone"
+             sealed anew under this master key, which opens everything in the database: earlier keys, the later lines of \
+             the file, are needed for backups from before alone"
         );
         Ok(Exit::Success)
     }
@@ -155,17 +155,17 @@ impl Revoke {
     }
 }
 
-/// The signing keys, without the database: a key that others have is replaced even while that is away.
+/// The signing keys, without the database, and whatever else of the configuration is wrong: a key that others have is
+/// replaced even then.
 fn keyring(location: &Location) -> Result<KeyRing> {
-    let config = location.load()?;
-    config.check()?;
-    let data = DataDir::open(&config.data_dir)?;
+    let data = DataDir::open(&location.load()?.data_dir)?;
     Ok(KeyRing::new(data, Arc::new(RandomIds)))
 }
 
 /// Says how much a key has signed, as far as the database can be reached.
 async fn signed(location: &Location, key_id: &str) -> String {
-    match async { open(location).await?.app.signed_statements(key_id).await }.await {
+    let counted: Result<_> = async { open(location).await?.app.signed_statements(key_id).await }.await;
+    match counted {
         Ok(found) => {
             let SignedStatements { receipts, run_results, reviews, decisions, revisions, publications } = found;
             format!(
@@ -173,18 +173,34 @@ async fn signed(location: &Location, key_id: &str) -> String {
                  {revisions} catalog revisions and {publications} publication receipts"
             )
         }
-        Err(error) => {
-            let error: Error = error;
-            format!("what it has signed cannot be counted: {}", error.message())
-        }
+        Err(error) => format!("what it has signed cannot be counted: {}", error.message()),
     }
 }
 
 /// Writes the change down; that the database cannot be reached undoes nothing and is said.
 async fn audit(location: &Location, operation: &'static str, detail: &Value) {
-    let written = async { open(location).await?.app.audit_key_change(operation, detail).await };
-    if let Err(error) = written.await {
-        let error: Error = error;
+    let written: Result<()> = async { open(location).await?.app.audit_key_change(operation, detail).await }.await;
+    if let Err(error) = written {
         eprintln!("the change is made and is NOT in the audit, which cannot be written: {}", error.message());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_rotated_although_the_token_of_a_remote_is_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = folder.path().join("pinhole.toml");
+        let remote = "[[remotes]]\nslug = 'mirror'\nurl = 'https://git.example/a'\nbranches = ['main']\n\
+                      user = 'ci'\npassword_file = '/nonexistent/token'\n";
+        std::fs::write(&config, remote).unwrap();
+        let location =
+            Location { config: Some(config), data_dir: Some(folder.path().join("data")), database_url: None };
+        assert!(location.load().unwrap().check().is_err());
+        let ring = keyring(&location).unwrap();
+        ring.prepare().unwrap();
+        ring.rotate(KeyUse::Commit).unwrap();
     }
 }

@@ -5,7 +5,7 @@ use pinhole_core::{Reason, Result};
 
 use crate::{
     Location,
-    admin::open,
+    admin::{open, parse},
     exit::{Exit, say},
 };
 
@@ -26,7 +26,7 @@ pub(crate) struct BeginAnew {
     #[command(flatten)]
     location: Location,
     /// What happened; auditors read it.
-    #[arg(long)]
+    #[arg(long, value_parser = parse::<Reason>)]
     reason: Reason,
 }
 

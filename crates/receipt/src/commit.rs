@@ -23,6 +23,9 @@ pub const COMMITTER_EMAIL: &str = "catalog@pinhole.invalid";
 const PUBLICATION_TRAILER: &str = "Publication-Id: ";
 /// Greatest number of commits that are looked at.
 const MAX_COMMITS: usize = 200_000;
+/// Greatest number of times that a catalog is looked at to tell where those of merges come from: some for each commit, and
+/// what a branch has whose merges are of old catalogs.
+const MAX_STEPS: usize = 20 * MAX_COMMITS;
 
 /// The commits of a clone, by their object ids in hexadecimal. What cannot be read is told as an error, and the clone is
 /// then not valid.
@@ -62,13 +65,15 @@ pub fn commit_message(
 /// Verifies the commits from `tip` back to the first ones. `files` is the catalog of the tip, which was verified before.
 ///
 /// # Errors
-/// The first commit that changes the catalog and is none of ours, and the first marker whose commit is missing.
+/// The first commit that changes the catalog and is none of ours, and the first marker whose commit is missing; a branch
+/// of more than 200,000 commits, or with merges that take more steps than are taken.
 pub fn verify_history(
     history: &impl History,
     tip: &str,
     files: &BTreeMap<String, Vec<u8>>,
     keys: &TrustedKeys,
 ) -> Result<HistoryReport, VerifyError> {
+    let mut walk = Walk::new(history);
     let mut published = BTreeMap::new();
     let mut others = 0;
     let mut seen = BTreeSet::from([tip.to_owned()]);
@@ -77,8 +82,8 @@ pub fn verify_history(
         let at = |error: VerifyError| error.within(&format!("commit {id}"));
         let commit = RawCommit::parse(history.commit(&id)?).map_err(at)?;
         let catalog = history.catalog(&id).map_err(at)?;
-        if leaves_alone(history, &commit, &catalog)? {
-            takes_nothing_back(history, &commit, &catalog).map_err(at)?;
+        if walk.leaves_alone(&commit, &catalog)? {
+            walk.takes_nothing_back(&commit, &catalog).map_err(at)?;
             others += 1;
         } else {
             let marker = publication(history, &id, &commit, keys).map_err(at)?;
@@ -98,70 +103,131 @@ pub fn verify_history(
     Ok(HistoryReport { publications: published.len(), others })
 }
 
-/// Whether a commit has the catalog of one of its parents; the first commit of a branch, none.
-fn leaves_alone(history: &impl History, commit: &RawCommit, catalog: &str) -> Result<bool, VerifyError> {
-    for parent in &commit.parents {
-        if history.catalog(parent).map_err(|error| error.within(&format!("commit {parent}")))? == catalog {
-            return Ok(true);
-        }
-    }
-    Ok(commit.parents.is_empty() && catalog.is_empty())
+/// Where the catalogs of a branch's commits come from, each looked for once.
+///
+/// Every publication has one commit before it, and a merge keeps the newest catalog of those that it merges: so whatever
+/// was published before a publication is in one row behind it, and no other commit need be looked at to find it there.
+struct Walk<'a, H> {
+    history: &'a H,
+    /// The commit that brought the catalog which a commit has.
+    published_by: BTreeMap<String, String>,
+    /// The one before a commit that brought a catalog; none before the first.
+    published_before: BTreeMap<String, Option<String>>,
+    steps: usize,
 }
 
-/// Whether a merge has the newest catalog of those that it merges: what the others have was published before that one.
-fn takes_nothing_back(history: &impl History, merge: &RawCommit, catalog: &str) -> Result<(), VerifyError> {
-    let (mut kept, mut dropped) = (Vec::new(), Vec::new());
-    for parent in &merge.parents {
-        let of_parent = history.catalog(parent)?;
-        if of_parent == catalog {
-            kept.push(parent.clone());
-        } else if !of_parent.is_empty() {
-            dropped.push(parent);
-        }
+impl<'a, H: History> Walk<'a, H> {
+    fn new(history: &'a H) -> Self {
+        Self { history, published_by: BTreeMap::new(), published_before: BTreeMap::new(), steps: 0 }
     }
-    for parent in dropped {
-        let published = published_by(history, parent)?;
-        if !is_before(history, &published, kept.clone())? {
-            let reason = format!("it merges the catalog of commit {published} and takes it back");
+
+    fn step(&mut self) -> Result<(), VerifyError> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            let reason = format!(
+                "the branch has so many merges that {MAX_STEPS} steps do not tell which catalogs they keep: publish the \
+                 line to a new branch, and merge less into it"
+            );
             return Err(VerifyError::new("", reason));
         }
+        Ok(())
     }
-    Ok(())
-}
 
-/// The commit that brought the catalog which `id` has.
-fn published_by(history: &impl History, id: &str) -> Result<String, VerifyError> {
-    let mut id = id.to_owned();
-    for _ in 0..MAX_COMMITS {
-        let (commit, catalog) = (RawCommit::parse(history.commit(&id)?)?, history.catalog(&id)?);
-        let mut same = None;
-        for parent in commit.parents {
-            if same.is_none() && history.catalog(&parent)? == catalog {
-                same = Some(parent);
+    /// The catalog of a commit's parent.
+    fn catalog(&mut self, parent: &str) -> Result<String, VerifyError> {
+        self.step()?;
+        self.history.catalog(parent).map_err(|error| error.within(&format!("commit {parent}")))
+    }
+
+    /// Whether a commit has the catalog of one of its parents; the first commit of a branch, none.
+    fn leaves_alone(&mut self, commit: &RawCommit, catalog: &str) -> Result<bool, VerifyError> {
+        for parent in &commit.parents {
+            if self.catalog(parent)? == catalog {
+                return Ok(true);
             }
         }
-        match same {
-            Some(parent) => id = parent,
-            None => return Ok(id),
-        }
+        Ok(commit.parents.is_empty() && catalog.is_empty())
     }
-    Err(VerifyError::new("", format!("the branch has more than {MAX_COMMITS} commits")))
-}
 
-/// Whether `wanted` is one of the commits `open` or comes before one of them.
-fn is_before(history: &impl History, wanted: &str, mut open: Vec<String>) -> Result<bool, VerifyError> {
-    let mut seen: BTreeSet<String> = open.iter().cloned().collect();
-    while let Some(id) = open.pop() {
-        if id == wanted {
-            return Ok(true);
+    /// Whether a merge has the newest catalog of those that it merges: what the others have was published before that
+    /// one.
+    fn takes_nothing_back(&mut self, merge: &RawCommit, catalog: &str) -> Result<(), VerifyError> {
+        if merge.parents.len() < 2 {
+            return Ok(());
         }
-        let commit = RawCommit::parse(history.commit(&id)?)?;
-        open.extend(commit.parents.into_iter().filter(|parent| seen.insert(parent.clone())));
-        if seen.len() > MAX_COMMITS {
-            break;
+        let (mut kept, mut dropped) = (Vec::new(), Vec::new());
+        for parent in &merge.parents {
+            let of_parent = self.catalog(parent)?;
+            if of_parent == catalog {
+                kept.push(self.published_by(parent)?);
+            } else if !of_parent.is_empty() {
+                dropped.push(self.published_by(parent)?);
+            }
         }
+        // Each once: most parents show what others show.
+        let (kept, dropped) = (BTreeSet::from_iter(kept), BTreeSet::from_iter(dropped));
+        for published in dropped {
+            let mut is_before = false;
+            for newest in &kept {
+                is_before = is_before || self.is_before(&published, newest)?;
+            }
+            if !is_before {
+                let reason = format!("it merges the catalog of commit {published} and takes it back");
+                return Err(VerifyError::new("", reason));
+            }
+        }
+        Ok(())
     }
-    Ok(false)
+
+    /// The commit that brought the catalog which `id` has.
+    fn published_by(&mut self, id: &str) -> Result<String, VerifyError> {
+        let mut passed = Vec::new();
+        let mut id = id.to_owned();
+        let found = loop {
+            if let Some(known) = self.published_by.get(&id) {
+                break known.clone();
+            }
+            let (commit, catalog) = (RawCommit::parse(self.history.commit(&id)?)?, self.catalog(&id)?);
+            passed.push(id.clone());
+            let mut same = None;
+            for parent in commit.parents {
+                if self.catalog(&parent)? == catalog {
+                    same = Some(parent);
+                    break;
+                }
+            }
+            match same {
+                Some(parent) => id = parent,
+                None => break id,
+            }
+        };
+        self.published_by.extend(passed.into_iter().map(|id| (id, found.clone())));
+        Ok(found)
+    }
+
+    /// The commit that brought the catalog before the one that `id` brought.
+    fn published_before(&mut self, id: &str) -> Result<Option<String>, VerifyError> {
+        if let Some(known) = self.published_before.get(id) {
+            return Ok(known.clone());
+        }
+        let commit = RawCommit::parse(self.history.commit(id)?)?;
+        let before = commit.parents.first().map(|parent| self.published_by(parent)).transpose()?;
+        self.published_before.insert(id.to_owned(), before.clone());
+        Ok(before)
+    }
+
+    /// Whether `wanted` is `newest` or comes before it; both brought a catalog.
+    fn is_before(&mut self, wanted: &str, newest: &str) -> Result<bool, VerifyError> {
+        let mut at = Some(newest.to_owned());
+        while let Some(id) = at {
+            if id == wanted {
+                return Ok(true);
+            }
+            self.step()?;
+            at = self.published_before(&id)?;
+        }
+        Ok(false)
+    }
 }
 
 /// The marker of the publication whose commit this is, in every byte.

@@ -23,6 +23,8 @@ use crate::DataDir;
 const MAX_SET_BYTES: u64 = 256 * 1024;
 /// Greatest number of keys in the set; a verifier takes no more.
 const MAX_KEYS: usize = 256;
+/// Greatest size of the reason of a revocation in bytes, as JSON writes it: with it in every key the set is in its bounds.
+const MAX_REASON_BYTES: usize = 700;
 
 /// The keys of one installation.
 pub struct KeyRing {
@@ -98,8 +100,13 @@ impl KeyRing {
     /// Revokes a key that signs no more: nothing that it signed is accepted from now on.
     ///
     /// # Errors
-    /// `not_found` for an unknown key; `conflict` with reason `key_active`, `key_revoked` or `log_key`.
+    /// `not_found` for an unknown key; `conflict` with reason `key_active`, `key_revoked` or `log_key`; `limit_exceeded`
+    /// for a reason of more than 700 bytes.
     pub fn revoke(&self, key_id: &str, reason: &str) -> Result<KeyUse> {
+        // What JSON writes with more bytes counts as many; the quotes do not.
+        if serde_json::to_string(reason).map_err(Error::internal)?.len() > MAX_REASON_BYTES + 2 {
+            return Err(Error::too_large("reason in bytes", MAX_REASON_BYTES as u64));
+        }
         let mut purpose = None;
         self.change(|set| {
             let found = set.keys.iter_mut().find(|key| key.kid == key_id);
@@ -290,6 +297,23 @@ mod tests {
         fs::write(&path, before).unwrap();
         let refused = again(&folder).statement().map(|signer| signer.key_id().to_owned());
         assert_eq!(refused.unwrap_err().reason(), Some("key_revoked"));
+    }
+
+    #[test]
+    fn every_key_can_be_revoked_with_a_reason() {
+        let (_folder, ring) = ring();
+        let first = ring.rotate(KeyUse::Commit).unwrap().previous;
+        for long in ["a".repeat(MAX_REASON_BYTES + 1), "\n".repeat(MAX_REASON_BYTES / 2 + 1)] {
+            assert_eq!(ring.revoke(&first, &long).unwrap_err().code(), Code::LimitExceeded);
+        }
+        let longest = "\n".repeat(MAX_REASON_BYTES / 2);
+        ring.revoke(&first, &longest).unwrap();
+        let revoked = Jwk {
+            pinhole_use: KeyUse::Statement,
+            ..ring.public().unwrap().keys.into_iter().find(|key| key.kid == first).unwrap()
+        };
+        let text = Jwks { keys: vec![revoked; MAX_KEYS] }.to_text().unwrap();
+        assert!((text.len() as u64) < MAX_SET_BYTES, "{} bytes", text.len());
     }
 
     #[test]

@@ -84,7 +84,9 @@ impl RemoteConfig {
 
 /// The file's text without the end of its last line, which is no part of a password.
 fn secret(path: &Path) -> Result<String> {
-    let text = keyfile::read(path)?.ok_or_else(|| keyfile::refused(path, "is missing"))?;
+    // With the end of its line.
+    let max_bytes = RemoteCredential::MAX_SECRET_BYTES as u64 + 2;
+    let text = keyfile::read_up_to(path, max_bytes)?.ok_or_else(|| keyfile::refused(path, "is missing"))?;
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 
@@ -145,6 +147,19 @@ mod tests {
         for right in [&https, &ssh, &remote("/srv/a.git"), &remote("file:///srv/a.git")] {
             assert_eq!(right.check(), Ok(()), "{right:?}");
         }
+    }
+
+    #[test]
+    fn a_file_may_hold_what_an_administrator_may_give() {
+        let folder = TempDir::new().unwrap();
+        let with = |name: &str, password: String| RemoteConfig {
+            user: Some("ci".into()),
+            password_file: file(&folder, name, 0o600, &password),
+            ..remote("https://git.example/a")
+        };
+        assert_eq!(with("longest", "€".repeat(4096) + "\r\n").check(), Ok(()));
+        assert!(with("longer", "€".repeat(4097)).check().unwrap_err().contains("1 to 4096 characters"));
+        assert!(with("large", "a".repeat(16 * 1024 + 3)).check().unwrap_err().contains("too large"));
     }
 
     #[test]

@@ -127,12 +127,12 @@ impl Tx {
         Ok(())
     }
 
-    /// Stores a checkpoint over `size` leaves, unless the log has a newer one.
-    pub async fn save_checkpoint(&mut self, size: u64, checkpoint: &str) -> Result<()> {
+    /// Stores a checkpoint over `size` leaves of the log `origin`, unless there is a newer one or another log.
+    pub async fn save_checkpoint(&mut self, origin: &str, size: u64, checkpoint: &str) -> Result<()> {
         self.execute(
             "UPDATE log_state SET checkpoint_size = $1, checkpoint = $2 \
-             WHERE id = 1 AND (checkpoint_size IS NULL OR checkpoint_size < $1)",
-            &[count(size), text(checkpoint)],
+             WHERE id = 1 AND origin = $3 AND (checkpoint_size IS NULL OR checkpoint_size < $1)",
+            &[count(size), text(checkpoint), text(origin)],
         )
         .await?;
         Ok(())
@@ -151,8 +151,13 @@ impl Tx {
         }
         self.execute("DELETE FROM log_tiles", &[]).await?;
         self.execute("UPDATE log_entries SET leaf = NULL", &[]).await?;
-        self.execute("DELETE FROM log_state", &[]).await?;
-        self.create_log(origin, empty_root).await
+        // In its row, at which a sequencer may be waiting.
+        self.execute(
+            "UPDATE log_state SET origin = $1, size = 0, root = $2, checkpoint_size = NULL, checkpoint = NULL WHERE id = 1",
+            &[text(origin), text(empty_root)],
+        )
+        .await?;
+        Ok(())
     }
 
     /// Whether a log of this name was given up.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use pinhole_app::PublicationWork;
-use pinhole_core::{Result, Sha256Digest};
+use pinhole_core::{RemoteAccess, Result, Sha256Digest};
 use pinhole_gitcat::{
     Author, CommitId, Draft, FailureKind, GitAnswer, GitRequest, MadeCommit, Marker, Operation, PushOutcome,
 };
@@ -106,9 +106,11 @@ impl<'a> Git<'a> {
 
     async fn ask(&self, operation: Operation, scratch: PathBuf) -> Result<GitAnswer, GitFailure> {
         let commit_key = matches!(operation, Operation::Commit(_)).then(|| self.settings.commit_key.clone());
+        // What is made before the push needs nothing of the server: a look has brought the parent.
+        let is_local = matches!(operation, Operation::Commit(_));
         let git = GitRequest {
             url: self.work.remote_url.clone(),
-            access: self.work.remote_access.clone(),
+            access: if is_local { RemoteAccess::default() } else { self.work.remote_access.clone() },
             branch: self.work.branch.clone(),
             scratch,
             operation,

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{
     LogPorts,
-    sequence::{blocking, new_origin},
+    sequence::{blocking, new_origin, present},
 };
 use crate::App;
 
@@ -20,9 +20,10 @@ impl App {
     ///
     /// # Errors
     /// `conflict` with reason `log_continues` when nothing is lost, and `log_checkpoint_damaged` when what was signed
-    /// cannot be read; `internal` in a process without the log key; those of the database.
+    /// cannot be read, and `log_changed` when the log is not the one any more that was compared; `internal` in a process without the log key; those of the database.
     pub async fn begin_log_anew(&self, reason: &Reason) -> Result<String> {
         let ports = self.log_ports()?;
+        let looked_at = &present(&mut self.store().begin_read().await?).await?;
         match self.compare_with_witness(ports).await {
             Ok(()) => {
                 let message = "the log continues what was signed before: there is nothing to give up";
@@ -36,8 +37,12 @@ impl App {
         self.write(&self.system_actor(), "begin_log_anew", move |unit, _| {
             let signed = signed.clone();
             Box::pin(async move {
-                let present = unit.lock_log().await?.ok_or_else(Error::not_found)?;
-                let ended: Vec<_> = [Some(present.origin.as_str()), signed.as_deref()].into_iter().flatten().collect();
+                if unit.lock_log().await?.as_ref() != Some(looked_at) {
+                    let message = "the log was changed meanwhile, by another command or a restore: look again";
+                    return Err(Error::conflict("log_changed", message));
+                }
+                let ended = [Some(looked_at.origin.as_str()), signed.as_deref()];
+                let ended: Vec<_> = ended.into_iter().flatten().collect();
                 unit.replace_log(&ended, origin, EMPTY_ROOT).await?;
                 let detail = json!({ "ended": ended, "origin": origin, "reason": reason });
                 unit.audit(None, Some(origin.clone()), detail).await

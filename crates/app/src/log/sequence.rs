@@ -17,7 +17,7 @@ use crate::{App, readiness::OK};
 /// Leaves that one transaction gives at most.
 const BATCH: u32 = 500;
 /// How often the log is compared with its witness when nothing is to be done.
-pub(crate) const COMPARE: Duration = Duration::from_secs(60);
+pub(crate) const COMPARE_EVERY: Duration = Duration::from_secs(60);
 /// What the newest checkpoint is called where a person reads of it.
 const WITNESS: &str = "the file beside the log key";
 
@@ -48,7 +48,7 @@ impl App {
             return Ok(true);
         }
         let now = tx.now();
-        let is_recent = |probe: &Probe| probe.outcome == OK && now.since(probe.at) < COMPARE;
+        let is_recent = |probe: &Probe| probe.outcome == OK && now.since(probe.at) < COMPARE_EVERY;
         let last = tx.probes().await?.into_iter().find(|probe| probe.kind == ProbeKind::Log);
         Ok(!last.is_some_and(|probe| is_recent(&probe)))
     }
@@ -124,13 +124,13 @@ impl App {
         if checkpoint_size == Some(size) {
             return Ok(());
         }
-        let note = Checkpoint { origin, size, root }.sign(&*ports.signer)?;
+        let note = Checkpoint { origin: origin.clone(), size, root }.sign(&*ports.signer)?;
         let (witness, remembered) = (Arc::clone(&ports.witness), note.clone());
         blocking(move || witness.remember(&remembered, size)).await?;
         // Another process may have signed since the first look, and over another database.
         self.compare_with_witness(ports).await?;
         let mut tx = self.store().begin_sequencing().await?;
-        tx.save_checkpoint(size, &note).await?;
+        tx.save_checkpoint(&origin, size, &note).await?;
         tx.commit().await
     }
 }

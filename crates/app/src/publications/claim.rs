@@ -18,7 +18,7 @@ use super::{
     end::{End, end},
     head::{Head, present_attempt, resolve},
     is_over,
-    log::all_files,
+    log::{TreeLog, tree_log},
     place::barred,
     steps::{Unpublished, spent},
 };
@@ -84,7 +84,7 @@ pub struct PublicationWork {
 pub(super) struct Taken {
     pub(super) publication: Publication,
     pub(super) lease: PublicationLease,
-    pub(super) started_at: Timestamp,
+    pub(super) attempt: PublicationAttempt,
     expected_head: Option<String>,
 }
 
@@ -273,7 +273,7 @@ async fn take(
     }
     let lease =
         after.claim_token.map(|token| PublicationLease { publication: after.id, token, attempt: after.attempt });
-    Ok(lease.map(|lease| Taken { publication: after, lease, started_at: attempt.started_at, expected_head }))
+    Ok(lease.map(|lease| Taken { publication: after, lease, attempt, expected_head }))
 }
 
 async fn load(unit: &mut Unit, taken: &Taken) -> Result<Loaded> {
@@ -283,31 +283,20 @@ async fn load(unit: &mut Unit, taken: &Taken) -> Result<Loaded> {
     let remote = unit.remote(*remote_id).await?;
     let remote = remote.ok_or_else(|| Error::internal("a publication without its remote"))?;
     let mut input = catalog_input(unit, *project_id, line, *revision).await?;
-    input.publications = markers(unit, taken, &project).await?;
-    input.log = all_files(unit, &taken.publication, (taken.lease.attempt, taken.started_at)).await?;
+    let TreeLog { files, earlier } = tree_log(unit, &taken.publication, &taken.attempt).await?;
+    input.publications = markers(unit, &taken.publication, earlier, &project).await?;
+    input.log = files;
     let attempts = unit.publication_attempts(*id).await?;
     Ok(Loaded { project, remote, attempts, input })
 }
 
-/// What of the line had been published to the branch at `started_at`, when an attempt began, by revision.
-pub(super) async fn earlier_publications(
+/// The markers of the earlier publications that the tree keeps, and this one's own.
+async fn markers(
     unit: &mut Unit,
     own: &Publication,
-    started_at: Timestamp,
-) -> Result<Vec<Publication>> {
-    let mut publications = unit.published_to_branch(own.remote_id, &own.branch, started_at).await?;
-    publications.retain(|other| {
-        let of_line = other.project_id == own.project_id && other.line == own.line;
-        of_line && other.revision <= own.revision && other.id != own.id
-    });
-    Ok(publications)
-}
-
-/// The markers of what had been published to the branch when the attempt began, and this one's own.
-async fn markers(unit: &mut Unit, taken: &Taken, project: &Project) -> Result<Vec<PublicationMarker>> {
-    let own = &taken.publication;
-    let mut publications = earlier_publications(unit, own, taken.started_at).await?;
-    publications.push(own.clone());
+    earlier: Vec<Publication>,
+    project: &Project,
+) -> Result<Vec<PublicationMarker>> {
     let revisions = unit.catalog_revisions_to(own.project_id, &own.line, own.revision).await?;
     let digests: BTreeMap<_, _> = revisions.into_iter().map(|found| (found.revision, found.sha256)).collect();
     let marker = |publication: Publication| {
@@ -320,7 +309,7 @@ async fn markers(unit: &mut Unit, taken: &Taken, project: &Project) -> Result<Ve
             digest: digest.ok_or_else(|| Error::internal("a publication without its revision"))?,
         })
     };
-    publications.into_iter().map(marker).collect()
+    earlier.into_iter().chain([own.clone()]).map(marker).collect()
 }
 
 /// Commits of this attempt and the ones before, each once, the newest first.

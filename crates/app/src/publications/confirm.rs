@@ -10,7 +10,7 @@ use pinhole_store::Publication;
 use super::{
     PublicationWork,
     end::{End, Published, end},
-    log::all_files,
+    log::tree_log,
     steps::held,
 };
 use crate::{App, unit::Unit};
@@ -71,8 +71,8 @@ async fn shown_as(
         if earlier.attempt == publication.attempt || earlier.commit_id.is_none() {
             continue;
         }
-        let log = all_files(unit, publication, (earlier.attempt, earlier.started_at)).await?;
-        let log = log.into_iter().map(|(path, bytes)| (path, Sha256Digest::of(&bytes)));
+        let log = tree_log(unit, publication, &earlier).await?;
+        let log = log.files.into_iter().map(|(path, bytes)| (path, Sha256Digest::of(&bytes)));
         let others = rendered.iter().filter(|(path, _)| !path.starts_with("log/"));
         let as_then = others.map(|(path, digest)| (path.clone(), *digest)).chain(log).collect();
         if difference(publication, &as_then, found).is_none() {

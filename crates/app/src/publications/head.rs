@@ -23,6 +23,12 @@ pub(super) fn expected_head(attempt: &PublicationAttempt) -> Result<ExpectedHead
     serde_json::from_value(attempt.expected_head.clone()).map_err(Error::internal)
 }
 
+/// Whether an attempt makes its branch, so that nothing is behind its commit. One that comes after another publication
+/// never does: that one's commit is.
+pub(super) fn begins_branch(attempt: &PublicationAttempt) -> Result<bool> {
+    Ok(expected_head(attempt)? == ExpectedHead::Commit(None))
+}
+
 /// The present attempt of a publication.
 pub(super) async fn present_attempt(unit: &mut Unit, publication: &Publication) -> Result<PublicationAttempt> {
     let attempts = unit.publication_attempts(publication.id).await?;

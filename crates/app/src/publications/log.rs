@@ -3,18 +3,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pinhole_core::{Error, LogRecordKind, Result, Timestamp};
-use pinhole_receipt::log::{CHECKPOINT_PATH, Checkpoint, PublishedLog};
-use pinhole_store::{Publication, PublicationLogFile, revision_record_id};
+use pinhole_core::{Error, LogRecordKind, Result};
+use pinhole_receipt::log::{Checkpoint, PublishedLog};
+use pinhole_store::{Publication, PublicationAttempt, PublicationLogFile, revision_record_id};
 
 use super::{
     PublicationWork,
-    claim::{Taken, earlier_publications},
+    claim::Taken,
+    earlier::{Files, checkpoint_of, kept, log_files},
     steps::held,
 };
 use crate::{App, baselines::catalog_input, log::Prover, unit::Unit};
 
-type Files = BTreeMap<String, Vec<u8>>;
+/// What a tree shows of the log.
+pub(super) struct TreeLog {
+    /// The files below `log/`: the attempt's own, and those of the earlier publications that it keeps.
+    pub(super) files: Files,
+    /// These earlier publications, by revision. The tree has their markers and no other earlier ones.
+    pub(super) earlier: Vec<Publication>,
+}
 
 impl App {
     /// Fixes what the attempt shows of the log, unless that was done before.
@@ -68,40 +75,27 @@ impl App {
     }
 }
 
-/// The files below `log/` of the branch as an attempt that began at `started_at` makes it: its own, and those of earlier
-/// publications.
-pub(super) async fn all_files(
+/// What the tree of an attempt shows of the log, once that is fixed.
+pub(super) async fn tree_log(
     unit: &mut Unit,
     publication: &Publication,
-    (attempt, started_at): (u32, Timestamp),
-) -> Result<Files> {
-    let own = bytes(unit.publication_log_files(publication.id, attempt).await?);
-    let origin = checkpoint_of(&own)?.map(|checkpoint| checkpoint.origin);
-    let mut files = Files::new();
-    for earlier in earlier_files(unit, publication, started_at).await? {
-        if checkpoint_of(&earlier)?.map(|checkpoint| checkpoint.origin) == origin {
-            files.extend(earlier);
+    attempt: &PublicationAttempt,
+) -> Result<TreeLog> {
+    let own = log_files(unit, publication.id, attempt.attempt).await?;
+    let mut log = TreeLog { files: Files::new(), earlier: Vec::new() };
+    // An attempt of before there was a log has none.
+    if let Some(checkpoint) = checkpoint_of(&own)? {
+        for earlier in kept(unit, publication, attempt, &checkpoint.origin).await? {
+            log.files.extend(earlier.files);
+            log.earlier.push(earlier.publication);
         }
     }
-    files.extend(own);
-    Ok(files)
-}
-
-/// What earlier publications of the line to the branch added, oldest first.
-async fn earlier_files(unit: &mut Unit, publication: &Publication, started_at: Timestamp) -> Result<Vec<Files>> {
-    let mut found = Vec::new();
-    for earlier in earlier_publications(unit, publication, started_at).await? {
-        let Some(attempt) = earlier.log_attempt else { continue };
-        let files = bytes(unit.publication_log_files(earlier.id, attempt).await?);
-        if !files.is_empty() {
-            found.push(files);
-        }
-    }
-    Ok(found)
+    log.files.extend(own);
+    Ok(log)
 }
 
 /// What the attempt is to add: the newest checkpoint, and under it the proofs of all statements that no earlier
-/// publication has proved on the branch.
+/// publication has proved of those that the tree keeps.
 async fn shown(unit: &mut Unit, taken: &Taken) -> Result<Vec<PublicationLogFile>> {
     let publication = &taken.publication;
     let (project, line) = (publication.project_id, &publication.line);
@@ -109,12 +103,9 @@ async fn shown(unit: &mut Unit, taken: &Taken) -> Result<Vec<PublicationLogFile>
     let mut prover = Prover::new(unit).await?;
     let mut proved = BTreeSet::new();
     let mut newest: Option<u64> = None;
-    for files in earlier_files(unit, publication, taken.started_at).await? {
-        let checkpoint = checkpoint_of(&files)?;
-        if let Some(earlier) = checkpoint.filter(|checkpoint| checkpoint.origin == prover.origin()) {
-            proved.extend(PublishedLog::proved(&files).map_err(Error::internal)?);
-            newest = newest.max(Some(earlier.size));
-        }
+    for earlier in kept(unit, publication, &taken.attempt, prover.origin()).await? {
+        proved.extend(PublishedLog::proved(&earlier.files).map_err(Error::internal)?);
+        newest = newest.max(Some(earlier.checkpoint.size));
     }
     let mut proofs = BTreeMap::new();
     for statement in input.statements()? {
@@ -138,13 +129,4 @@ async fn shown(unit: &mut Unit, taken: &Taken) -> Result<Vec<PublicationLogFile>
         String::from_utf8(content).map(|content| PublicationLogFile { path, content }).map_err(Error::internal)
     };
     shown.files()?.into_iter().map(text).collect()
-}
-
-fn checkpoint_of(files: &Files) -> Result<Option<Checkpoint>> {
-    let note = files.get(CHECKPOINT_PATH);
-    note.map(|note| Checkpoint::unverified(note).map_err(Error::internal)).transpose()
-}
-
-fn bytes(files: Vec<PublicationLogFile>) -> Files {
-    files.into_iter().map(|file| (file.path, file.content.into_bytes())).collect()
 }

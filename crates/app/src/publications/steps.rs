@@ -2,6 +2,7 @@
 
 use pinhole_core::{Error, PublicationState, Result};
 use pinhole_jobs::PublishJob;
+use pinhole_receipt::{Jwks, KeyStatus, KeyUse, signing_key};
 use pinhole_store::Publication;
 use serde_json::json;
 
@@ -46,17 +47,22 @@ impl App {
     }
 
     /// Stores the commit that is about to be pushed, and its signature, without which nobody could make it again. False
-    /// when the lease is lost, or the remote was closed or moved meanwhile; then it must not be pushed.
+    /// when the lease is lost, the remote was closed or moved meanwhile, or no verifier would accept the key that signed
+    /// it; then it must not be pushed.
     ///
     /// # Errors
-    /// Those of the database.
+    /// Those of the database; `internal` when the signature is none, or the key set cannot be read.
     pub async fn record_commit(&self, work: &PublicationWork, commit: &str, signature: &str) -> Result<bool> {
+        let keys = &self.public_keys()?;
         self.bookkeeping("record_publication_commit", move |unit, _| {
             Box::pin(async move {
                 let Some(before) = held(unit, &work.lease).await? else { return Ok(false) };
                 let mut attempt = present_attempt(unit, &before).await?;
                 if let Some(why) = barred(unit, &before, &attempt).await? {
                     return end(unit, &before, End::unpublished(PublicationState::Conflict, why)).await.map(|_| false);
+                }
+                if let Some(why) = refused_key(keys, signature)? {
+                    return give_back(unit, &before, &why).await.map(|_| false);
                 }
                 attempt.base_commit.clone_from(&work.expected_head);
                 attempt.commit_id = Some(commit.to_owned());
@@ -106,18 +112,7 @@ impl App {
         self.bookkeeping("retry_publication", move |unit, _| {
             Box::pin(async move {
                 let Some(before) = held(unit, &lease).await? else { return Ok(false) };
-                if before.tries >= MAX_TRIES {
-                    return end(unit, &before, spent(why)).await;
-                }
-                let delay = unit.app().settings().wait_after(before.tries);
-                let after = Publication {
-                    claim_token: None,
-                    due_at: unit.now().plus(delay + REQUEUE),
-                    detail: Some(format!("try {} of {MAX_TRIES}: {why}", before.tries)),
-                    ..before.clone()
-                };
-                unit.enqueue(&PublishJob { publication: lease.publication }, delay).await?;
-                unit.save_publication(&before, &after).await
+                give_back(unit, &before, why).await
             })
         })
         .await
@@ -152,6 +147,39 @@ pub(super) async fn held(unit: &mut Unit, lease: &PublicationLease) -> Result<Op
         && publication.due_at >= unit.now()
         && !is_over(publication.state);
     Ok(holds.then_some(publication))
+}
+
+/// Gives a publication back to be tried again after a while; ends it when its tries are spent.
+async fn give_back(unit: &mut Unit, before: &Publication, why: &str) -> Result<bool> {
+    if before.tries >= MAX_TRIES {
+        return end(unit, before, spent(why)).await;
+    }
+    let delay = unit.app().settings().wait_after(before.tries);
+    let after = Publication {
+        claim_token: None,
+        due_at: unit.now().plus(delay + REQUEUE),
+        detail: Some(format!("try {} of {MAX_TRIES}: {why}", before.tries)),
+        ..before.clone()
+    };
+    unit.enqueue(&PublishJob { publication: before.id }, delay).await?;
+    unit.save_publication(before, &after).await
+}
+
+/// Why no verifier would accept a commit with this signature, if none would: the key's file may have been put back from a
+/// backup, or the commit was being made when its key was revoked.
+fn refused_key(keys: &Jwks, signature: &str) -> Result<Option<String>> {
+    let key = signing_key(signature).map_err(Error::internal)?.key_id;
+    let listed = keys.keys.iter().find(|listed| listed.kid == key && listed.pinhole_use == KeyUse::Commit);
+    Ok(match listed.map(|listed| listed.pinhole_status) {
+        Some(KeyStatus::Active | KeyStatus::Retired) => None,
+        Some(KeyStatus::Revoked) => Some(format!(
+            "key_revoked: the commit key {key} is revoked, and nothing was pushed: run `pinhole key rotate-signing --commit`"
+        )),
+        None => Some(format!(
+            "key_unknown: the commit key {key} is not in the key set, and nothing was pushed: restart the server, or restore \
+             the keys from one backup"
+        )),
+    })
 }
 
 /// The end of an attempt whose tries are spent.

@@ -15,10 +15,9 @@ use super::{
 };
 use crate::{App, reseal::sealed_anew, unit::Unit};
 
-/// Greatest length of a user, a password and a key in characters.
+/// Greatest length of a user and a password in characters.
 const MAX_USER: usize = 200;
 const MAX_PASSWORD: usize = 4096;
-const MAX_KEY: usize = 16 * 1024;
 
 /// What is given with a URL, in the form in which it is stored.
 ///
@@ -70,7 +69,7 @@ fn checked_credential(transport: Transport, credential: RemoteCredential) -> Res
         }
         (RemoteCredential::SshKey { private_key }, Transport::Ssh) => {
             let field = "credential.ssh_key.private_key";
-            if private_key.len() > MAX_KEY {
+            if private_key.len() > RemoteCredential::MAX_SECRET_BYTES {
                 return Err(Error::invalid(field, "expected at most 16384 bytes"));
             }
             Ok(RemoteCredential::SshKey { private_key: ssh_key::check(field, &private_key)?.text })
@@ -123,7 +122,14 @@ pub(crate) async fn reseal_some(unit: &mut Unit, limit: u32) -> Result<u32> {
     let mut count = 0;
     for remote in unit.remotes_sealed_otherwise(&sealer.prefix()?, limit).await? {
         let Some(stored) = &remote.credential else { continue };
-        let anew = sealed_anew(sealer, &stored.sealed, &context(&remote, stored.version))?;
+        let anew = sealed_anew(sealer, &stored.sealed, &context(&remote, stored.version)).map_err(|error| {
+            let message = format!(
+                "the credential of the remote {} does not open: restore its master key, or give or remove the credential; \
+                 then run this again",
+                remote.slug
+            );
+            Error::conflict("credential_sealed", message).with_source(error)
+        })?;
         unit.reseal_remote(remote.id, &anew).await?;
         count += 1;
     }

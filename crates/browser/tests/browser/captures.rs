@@ -107,7 +107,7 @@ impl Seen {
 async fn the_profile_is_what_the_page_sees() {
     let page = Page::new(
         "<meta name=viewport content='width=device-width'><style>body{margin:0;height:900px;background:#fff}\
-         @media (prefers-color-scheme:dark){body{background:#000}}pre{margin:0}</style><pre id=o></pre><script>\
+         @media (prefers-color-scheme:dark){body{background:#000}}pre{margin:0;font-size:8px}</style><pre id=o></pre><script>\
          const zone=()=>Intl.DateTimeFormat().resolvedOptions().timeZone;\
          const f=document.createElement('iframe');f.srcdoc='<script>parent.inner=Intl.DateTimeFormat().resolvedOptions().timeZone<\\/script>';\
          f.hidden=true;f.onload=()=>{o.textContent=[navigator.language,zone(),inner,new Intl.NumberFormat().format(1234.5),\

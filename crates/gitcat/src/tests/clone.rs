@@ -60,6 +60,21 @@ fn bare_and_other_clones_show_the_same_and_a_folder_is_none() {
 }
 
 #[test]
+fn files_lie_beside_a_clone_whatever_its_configuration_says() {
+    let site = Site::new();
+    site.publish(draft(None, &[]));
+    let remote = site.remote();
+    site.git(&["clone", "--quiet", remote.to_str().unwrap(), "clone"]);
+    site.git(&["config", "--file", "clone/.git/config", "core.bare", "true"]);
+    let work = site.folder.path().join("clone");
+    assert!(LocalClone::open(&work).unwrap().unwrap().has_work_tree());
+    fs::write(remote.join("catalog.json"), "{}").unwrap();
+    assert!(LocalClone::open(&remote).unwrap().unwrap().has_work_tree());
+    fs::remove_file(remote.join("catalog.json")).unwrap();
+    assert!(!LocalClone::open(&remote).unwrap().unwrap().has_work_tree());
+}
+
+#[test]
 fn a_shallow_clone_says_so() {
     let site = Site::new();
     site.publish(draft(None, &[]));

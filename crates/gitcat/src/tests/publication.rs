@@ -7,7 +7,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use git2::Oid;
+use git2::{Oid, Repository, Signature, Time};
 
 use super::site::{MARKER, Site, catalog, command, digest, draft, key, marker};
 use crate::{
@@ -281,6 +281,44 @@ fn a_link_in_the_place_of_a_catalog_file_is_not_read_back() {
         panic!()
     };
     assert_eq!((kind, why.starts_with("catalog.json")), (FailureKind::Invalid, true));
+}
+
+#[test]
+fn what_no_reader_of_files_would_take_is_not_read_back() {
+    let site = Site::new();
+    let first = site.publish(draft(None, &[("receipts/01/rcp_1.dsse.json", "one")]));
+    let repository = Repository::open_bare(site.remote()).unwrap();
+    let file = repository.blob(b"{}").unwrap();
+    // A tree with one entry.
+    let tree = |name: &[u8], id: Oid, mode: i32| {
+        let mut builder = repository.treebuilder(None).unwrap();
+        builder.insert(name, id, mode).unwrap();
+        builder.write().unwrap()
+    };
+    // What is read back of a commit that has the folder at the top beside what was published.
+    let read_back = |name: &str, id: Oid| {
+        let parent = repository.find_commit(first.oid()).unwrap();
+        let mut builder = repository.treebuilder(Some(&parent.tree().unwrap())).unwrap();
+        builder.insert(name, id, 0o040_000).unwrap();
+        let whole = repository.find_tree(builder.write().unwrap()).unwrap();
+        let person = Signature::new("Someone", "someone@example.org", &Time::new(1, 0)).unwrap();
+        let commit = repository.commit(None, &person, &person, "Add", &whole, &[&parent]).unwrap();
+        repository.reference("refs/heads/main", commit, true, "test").unwrap();
+        site.run(Operation::ReadBack { commit: CommitId::new(commit), expected_head: None })
+    };
+    let unnamed = tree(b"\xff.json", file, 0o100_644);
+    let mut deep = tree(b"a.json", file, 0o100_644);
+    for _ in 0..8 {
+        deep = tree(b"a", deep, 0o040_000);
+    }
+    for (folder, told) in [(unnamed, "not UTF-8"), (deep, "more folders")] {
+        let answer = read_back("baselines", folder);
+        let GitAnswer::Failed { kind: FailureKind::Invalid, why } = answer else { panic!("{told}: {answer:?}") };
+        assert!(why.starts_with("baselines") && why.contains(told), "{why}");
+        // What others have beside the catalog is theirs.
+        let GitAnswer::ReadBack { on_branch: true, files, .. } = read_back("docs", folder) else { panic!("{told}") };
+        assert_eq!(files.len(), 4);
+    }
 }
 
 #[test]

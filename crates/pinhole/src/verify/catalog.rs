@@ -57,7 +57,7 @@ pub(super) struct Place {
     /// Why the commits are not looked at, when they are not.
     unseen: &'static str,
     folder: PathBuf,
-    /// Whether the files that are checked out must be those of the commit.
+    /// Whether the files that lie there must be those of the commit.
     has_work_tree: bool,
 }
 

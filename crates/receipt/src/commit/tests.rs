@@ -1,4 +1,7 @@
-//! Commits that are signed rightly and say something wrong, which nobody without the commit key can make.
+//! Commits that are signed rightly and say something wrong, which nobody without the commit key can make; and branches
+//! with many merges.
+
+use std::cell::Cell;
 
 use pinhole_core::{Signer as _, canonical_json};
 
@@ -126,4 +129,88 @@ fn a_marker_without_its_commit_is_refused() {
     let more = PublicationMarker { publication: id("pub", 9), ..marker };
     files.insert(more.path(), canonical_json(&more).unwrap());
     assert_eq!(verified(commit, &files).unwrap_err().path(), more.path());
+}
+
+/// A branch on which one publication follows another, and where many merge what they made of the first one.
+struct Merges {
+    /// The commits and what their catalogs are called.
+    commits: BTreeMap<String, (Vec<u8>, &'static str)>,
+    files: Files,
+    reads: Cell<usize>,
+}
+
+impl History for Merges {
+    fn commit(&self, id: &str) -> Result<Vec<u8>, VerifyError> {
+        self.reads.set(self.reads.get() + 1);
+        Ok(self.commits[id].0.clone())
+    }
+
+    fn catalog(&self, id: &str) -> Result<String, VerifyError> {
+        self.reads.set(self.reads.get() + 1);
+        Ok(self.commits[id].1.to_owned())
+    }
+
+    fn file(&self, _: &str, path: &str) -> Result<Option<Vec<u8>>, VerifyError> {
+        Ok(self.files.get(path).cloned())
+    }
+}
+
+/// The commit of somebody else.
+fn foreign(parents: &[&str]) -> Vec<u8> {
+    let parents: String = parents.iter().map(|parent| format!("parent {parent}\n")).collect();
+    format!("{TREE}{parents}author {PERSON}\ncommitter {PERSON}\n\nWrite a note\n").into_bytes()
+}
+
+impl Merges {
+    /// `count` merges, each of a commit on the first publication. The tip is the last one.
+    fn new(count: usize) -> (Self, String) {
+        let (mut files, marker) = published();
+        let second = PublicationMarker { publication: id("pub", 9), ..marker.clone() };
+        files.insert(second.path(), canonical_json(&second).unwrap());
+        let of_first = content(PERSON, &right_message(&marker));
+        let of_second = content(PERSON, &right_message(&second)).replacen("author", "parent first\nauthor", 1);
+        let mut commits = BTreeMap::from([
+            ("first".to_owned(), (signed(&of_first, 5), "one")),
+            ("second".to_owned(), (signed(&of_second, 5), "two")),
+        ]);
+        let mut tip = "second".to_owned();
+        for number in 0..count {
+            let (side, merge) = (format!("side-{number}"), format!("merge-{number}"));
+            commits.insert(side.clone(), (foreign(&["first"]), "one"));
+            commits.insert(merge.clone(), (foreign(&[&side, &tip]), "two"));
+            tip = merge;
+        }
+        (Self { commits, files, reads: Cell::new(0) }, tip)
+    }
+
+    fn verified(&self, tip: &str) -> Result<HistoryReport, VerifyError> {
+        verify_history(self, tip, &self.files, &keys(KeyStatus::Active))
+    }
+}
+
+#[test]
+fn merges_cost_no_more_the_more_there_are() {
+    const COUNT: usize = 500;
+    let (branch, tip) = Merges::new(COUNT);
+    let report = branch.verified(&tip).unwrap();
+    assert_eq!(report, HistoryReport { publications: 2, others: 2 * COUNT });
+    assert!(branch.reads.get() < 20 * 2 * COUNT, "{} reads", branch.reads.get());
+}
+
+#[test]
+fn a_merge_that_keeps_an_older_catalog_is_found_among_many() {
+    let (mut branch, tip) = Merges::new(20);
+    branch.commits.insert("back".into(), (foreign(&[&tip, "side-7"]), "one"));
+    let error = branch.verified("back").unwrap_err();
+    assert!(error.path().contains("back") && error.reason().contains("commit second and takes it back"), "{error}");
+}
+
+#[test]
+fn merges_without_end_are_refused() {
+    let (branch, tip) = Merges::new(3);
+    let mut walk = Walk::new(&branch);
+    walk.steps = MAX_STEPS - 4;
+    assert_eq!(walk.published_by("side-1").unwrap(), "first");
+    let error = walk.published_by(&tip).unwrap_err();
+    assert!(error.reason().contains("so many merges"), "{error}");
 }

@@ -5,23 +5,27 @@ use axum::{
     Extension, Json, Router,
     extract::State,
     http::{HeaderValue, StatusCode, header},
+    middleware,
     response::{IntoResponse, Response},
     routing::get,
 };
 use pinhole_core::{Actor, RequestId, Result};
 use serde_json::json;
 
-use crate::http::{Context, Refused, report};
+use crate::http::{Context, Refused, limit_strangers, report};
 
 const KEY_SET: HeaderValue = HeaderValue::from_static("application/jwk-set+json");
 const FIVE_MINUTES: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
 /// The routes.
-pub(super) fn routes() -> Router<Context> {
+pub(super) fn routes(context: &Context) -> Router<Context> {
+    let keys = Router::new()
+        .route("/.well-known/pinhole/receipt-keys.json", get(keys))
+        .route_layer(middleware::from_fn_with_state(context.clone(), limit_strangers));
     Router::new()
         .route("/livez", get(async || Json(json!({ "status": "ok" }))))
         .route("/readyz", get(ready))
-        .route("/.well-known/pinhole/receipt-keys.json", get(keys))
+        .merge(keys)
 }
 
 /// Says whether rows can be read, bytes can be stored, and the transparency log goes on.

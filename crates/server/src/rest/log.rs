@@ -16,8 +16,8 @@ use crate::http::{Context, Refused, limit_strangers};
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 const BYTES: HeaderValue = HeaderValue::from_static("application/octet-stream");
 const ASK_AGAIN: HeaderValue = HeaderValue::from_static("no-cache");
-/// What is in a tile of a given width never changes.
-const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+/// What is in a tile of a given width never changes while the log lasts; after a lost one another has the same paths.
+const A_WHILE: HeaderValue = HeaderValue::from_static("public, max-age=600");
 
 /// The routes.
 pub(super) fn routes(context: &Context) -> Router<Context> {
@@ -40,5 +40,5 @@ async fn key(State(context): State<Context>) -> Result<impl IntoResponse, Refuse
 
 async fn tile(State(context): State<Context>, Path(path): Path<String>) -> Result<impl IntoResponse, Refused> {
     let bytes = context.app.log_tile(&path).await?;
-    Ok(([(header::CONTENT_TYPE, BYTES), (header::CACHE_CONTROL, FOR_EVER)], bytes))
+    Ok(([(header::CONTENT_TYPE, BYTES), (header::CACHE_CONTROL, A_WHILE)], bytes))
 }

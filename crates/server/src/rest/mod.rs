@@ -37,7 +37,7 @@ pub(crate) fn routes(context: &Context) -> Router<Context> {
         .merge(operations)
         .merge(content)
         .merge(hooks)
-        .merge(health::routes())
+        .merge(health::routes(context))
         .merge(log::routes(context))
         .merge(session::routes(context))
 }

@@ -126,7 +126,7 @@ async fn the_log_grows_and_its_checkpoints_never_go_back(engine: Engine) {
     assert_same(tx.log_state().await.unwrap(), Some(state.clone()));
     tx.grow_log(9, sha256("nine")).await.unwrap();
     for (size, checkpoint) in [(5, "five"), (9, "nine"), (7, "seven"), (9, "nine again")] {
-        tx.save_checkpoint(size, checkpoint).await.unwrap();
+        tx.save_checkpoint("one", size, checkpoint).await.unwrap();
     }
     let grown =
         LogState { size: 9, root: sha256("nine"), checkpoint_size: Some(9), checkpoint: Some("nine".into()), ..state };
@@ -154,9 +154,10 @@ async fn another_log_begins_without_leaves(engine: Engine) {
     tx.give_leaf(pending[0].seq, 0, sha256("one")).await.unwrap();
     tx.put_log_tile(0, 0, &[1; 32]).await.unwrap();
     tx.grow_log(1, sha256("root")).await.unwrap();
-    tx.save_checkpoint(1, "checkpoint").await.unwrap();
+    tx.save_checkpoint("one", 1, "checkpoint").await.unwrap();
     assert!(!tx.is_ended_log("one").await.unwrap());
     tx.replace_log(&["one", "older", "one"], "two", sha256("")).await.unwrap();
+    tx.save_checkpoint("one", 1, "late").await.unwrap();
     let state = LogState { origin: "two".into(), size: 0, root: sha256(""), checkpoint_size: None, checkpoint: None };
     assert_same(tx.log_state().await.unwrap(), Some(state));
     assert!(tx.log_tile(0, 0).await.unwrap().is_none());

@@ -1,10 +1,10 @@
 //! Foreign commits: never overwritten, never published upon without being asked.
 
-use pinhole_receipt::{read_tree, verify_catalog};
+use pinhole_receipt::{HistoryReport, read_tree, verify_catalog};
 use pinhole_testkit::Engine;
 use serde_json::json;
 
-use crate::world::World;
+use crate::{tampering::commits_valid, world::World};
 
 on_both_engines! {
     a_foreign_commit_is_a_conflict_until_the_caller_has_seen_it
@@ -37,6 +37,7 @@ async fn a_foreign_commit_is_a_conflict_until_the_caller_has_seen_it(engine: Eng
     let checkout = world.checkout();
     assert_eq!(std::fs::read_to_string(checkout.join("README.md")).unwrap(), "foreign\n");
     assert_eq!(verify_catalog(&read_tree(&checkout).unwrap(), &world.keys).unwrap().revision, 2);
+    assert_eq!(commits_valid(&world).unwrap(), HistoryReport { publications: 2, others: 1 });
 }
 
 async fn what_was_to_come_after_a_conflict_is_one(engine: Engine) {
@@ -66,6 +67,10 @@ async fn a_rewritten_history_that_holds_the_publication_is_found(engine: Engine)
     let view = world.try_once(id).await;
     assert_eq!(view["state"], "published", "{view}");
     assert_eq!(world.commits(), [view["attempts"][0]["commit"].as_str().unwrap()]);
+    assert_eq!(verify_catalog(&world.files(), &world.keys).unwrap().publications, [id]);
+    // The content is ours, and a clone tells that the commit is not.
+    let error = commits_valid(&world).unwrap_err();
+    assert!(error.reason().contains("is not signed"), "{error}");
 }
 
 async fn a_rewritten_commit_of_an_earlier_attempt_counts_as_what_it_shows(engine: Engine) {
@@ -96,6 +101,7 @@ async fn a_rewritten_commit_of_an_earlier_attempt_counts_as_what_it_shows(engine
 
     // What comes next keeps the proofs that the branch has, not those of the attempt that pushed nothing.
     let before = world.files();
+    verify_catalog(&before, &world.keys).unwrap();
     world.revision(2).await;
     world.published(2).await;
     let after = world.files();
@@ -115,4 +121,5 @@ async fn of_two_that_race_one_is_published(engine: Engine) {
     states.sort_unstable();
     assert_eq!(states, ["conflict", "published"], "{one} {other}");
     assert_eq!(world.commits().len(), 1);
+    assert_eq!(commits_valid(&world).unwrap(), HistoryReport { publications: 1, others: 0 });
 }

@@ -1,4 +1,4 @@
-//! The commit key's life: a publication that is tried again makes the same commit, whatever the key is by then.
+//! The commit key's life: a publication that is tried again makes the same commit, unless its key was revoked meanwhile.
 
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use crate::{tampering::commits_valid, world::World};
 on_both_engines! {
     a_rotated_commit_key_makes_no_second_commit
     a_commit_by_a_revoked_key_is_not_made_again
+    a_revoked_key_that_is_put_back_pushes_nothing
 }
 
 impl World {
@@ -62,5 +63,25 @@ async fn a_commit_by_a_revoked_key_is_not_made_again(engine: Engine) {
     let view = world.try_once(id).await;
     assert_eq!(view["state"], "published", "{view}");
     assert_ne!(world.commits(), [commit]);
+    commits_valid(&world).unwrap();
+}
+
+async fn a_revoked_key_that_is_put_back_pushes_nothing(engine: Engine) {
+    let world = World::new(engine).await;
+    world.revision(1).await;
+    let id = world.ask(1, json!({ "commit": null })).await;
+    let before = std::fs::read(&world.settings.commit_key).unwrap();
+    let (ring, rotated) = world.rotate_commit_key();
+    ring.revoke(&rotated.previous, "it was on a laptop that was stolen").unwrap();
+    // Somebody restores the file from a backup.
+    std::fs::write(&world.settings.commit_key, before).unwrap();
+    let view = world.try_once(id).await;
+    assert_eq!((&view["state"], world.head()), (&json!("committing"), None), "{view}");
+    let told = format!("try 1 of 12: key_revoked: the commit key {} is revoked", rotated.previous);
+    assert!(view["detail"].as_str().unwrap().starts_with(&told), "{view}");
+    assert!(view["attempts"][0]["commit"].is_null(), "{view}");
+    world.rotate_commit_key();
+    let view = world.try_once(id).await;
+    assert_eq!(view["state"], "published", "{view}");
     commits_valid(&world).unwrap();
 }

@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     support::{Apache, Pace, Relay},
+    tampering::commits_valid,
     world::{World, worker_settings},
 };
 
@@ -123,6 +124,7 @@ impl Story {
         assert!(published * 100 >= self.ended.len() * 99, "only {published} of {} are published", self.ended.len());
         let report = verify_catalog(&read_tree(&world.checkout()).unwrap(), &world.keys);
         assert_eq!(report.unwrap().revision, publications());
+        assert!(commits_valid(world).unwrap().publications >= published);
     }
 }
 

@@ -1,15 +1,18 @@
 //! Cases that need no server: what people do to the branch, and what breaks on this machine.
 
+use pinhole_receipt::{HistoryReport, verify_catalog};
 use pinhole_testkit::Engine;
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::{tampering::commits_valid, world::World};
 
 on_both_engines! {
     a_changed_file_of_ours_is_a_conflict_until_the_caller_has_seen_it
     a_rewritten_publication_with_another_file_is_a_conflict
     a_landed_commit_that_was_forced_away_is_not_published_upon
     a_deleted_branch_is_not_made_again_unasked
+    a_remote_that_moved_to_an_empty_repository_begins_anew
+    a_remote_that_moved_onto_commits_of_others_names_nothing_of_before
     without_the_commit_key_nothing_is_pushed
     a_new_commit_key_does_not_publish_twice
     a_broken_scratch_repository_costs_one_try
@@ -43,6 +46,10 @@ async fn a_changed_file_of_ours_is_a_conflict_until_the_caller_has_seen_it(engin
     world.ask_again(id, 2, json!({ "commit": changed })).await.unwrap();
     assert_eq!(world.try_once(id).await["state"], "published");
     assert_ne!(world.files()["catalog.json"], b"{}");
+    assert_eq!(verify_catalog(&world.files(), &world.keys).unwrap().revision, 2);
+    // The commit stays, and a clone tells of it.
+    let error = commits_valid(&world).unwrap_err();
+    assert!(error.path().contains(&changed) && error.reason().contains("is not signed"), "{error}");
 }
 
 async fn a_rewritten_publication_with_another_file_is_a_conflict(engine: Engine) {
@@ -88,6 +95,48 @@ async fn a_deleted_branch_is_not_made_again_unasked(engine: Engine) {
     assert_eq!(world.head(), None);
     world.ask_again(id, 2, json!({ "commit": null })).await.unwrap();
     assert_eq!(world.try_once(id).await["state"], "published");
+    assert_eq!(commits_valid(&world).unwrap(), HistoryReport { publications: 1, others: 0 });
+    // Nor does what comes next name what was on the branch that is gone.
+    world.revision(3).await;
+    let next = world.published(3).await;
+    assert_eq!(commits_valid(&world).unwrap(), HistoryReport { publications: 2, others: 0 });
+    assert_eq!(verify_catalog(&world.files(), &world.keys).unwrap().publications, [id, next]);
+}
+
+/// Publishes the first revision to another repository, and moves the remote to the one that is looked at, which is empty.
+async fn moved(engine: Engine) -> World {
+    let world = World::new(engine).await;
+    world.make_remote("old.git");
+    world.put_remote("origin", &world.path("old.git")).await;
+    world.revision(1).await;
+    world.published(1).await;
+    assert_eq!(world.head(), None);
+    world.put_remote("origin", &world.remote_path()).await;
+    world
+}
+
+async fn a_remote_that_moved_to_an_empty_repository_begins_anew(engine: Engine) {
+    let world = moved(engine).await;
+    let mut published = Vec::new();
+    for revision in [2, 3] {
+        world.revision(revision).await;
+        let expected = world.head();
+        let id = world.ask(revision, json!({ "commit": expected })).await;
+        let view = world.try_once(id).await;
+        assert_eq!((view["state"].as_str(), expected.is_none()), (Some("published"), revision == 2), "{view}");
+        published.push(id);
+        assert_eq!(verify_catalog(&world.files(), &world.keys).unwrap().publications, published);
+        let report = commits_valid(&world).unwrap();
+        assert_eq!(report, HistoryReport { publications: published.len(), others: 0 });
+    }
+}
+
+async fn a_remote_that_moved_onto_commits_of_others_names_nothing_of_before(engine: Engine) {
+    let world = moved(engine).await;
+    world.foreign_first_commit();
+    world.revision(2).await;
+    world.published(2).await;
+    assert_eq!(commits_valid(&world).unwrap(), HistoryReport { publications: 1, others: 1 });
 }
 
 async fn without_the_commit_key_nothing_is_pushed(engine: Engine) {

@@ -4,11 +4,11 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use pinhole_core::{Ids as _, RandomIds, Sha256Digest, Signer as _};
-use pinhole_receipt::{SigningKey, log::Checkpoint, read_tree, verify_catalog};
+use pinhole_receipt::{HistoryReport, SigningKey, log::Checkpoint, read_tree, verify_catalog};
 use pinhole_testkit::Engine;
 use serde_json::json;
 
-use crate::world::World;
+use crate::{tampering::commits_valid, world::World};
 
 on_both_engines! {
     each_publication_continues_the_log_of_the_one_before
@@ -16,6 +16,7 @@ on_both_engines! {
     nothing_is_published_over_a_branch_whose_log_is_not_continued
     a_checkpoint_of_somebody_else_stops_nothing
     a_database_that_is_behind_publishes_nothing
+    a_branch_goes_on_in_another_log_when_its_own_was_given_up
 }
 
 type Files = BTreeMap<String, Vec<u8>>;
@@ -147,6 +148,32 @@ async fn a_database_that_is_behind_publishes_nothing(engine: Engine) {
     write(&witness, &remembered);
     world.ask_again(id, 1, json!({ "commit": null })).await.unwrap();
     assert_eq!(world.try_once(id).await["state"], "published");
+}
+
+async fn a_branch_goes_on_in_another_log_when_its_own_was_given_up(engine: Engine) {
+    let world = World::new(engine).await;
+    world.revision(1).await;
+    world.published(1).await;
+    let lost = Checkpoint::unverified(world.app.log_checkpoint().await.unwrap().as_bytes()).unwrap();
+    // The database has less than what was signed.
+    let ahead = Checkpoint { size: lost.size + 1_000_000, ..lost.clone() };
+    write(&world.path("data/keys/log-checkpoint"), &ahead.sign(&log_key(&world)).unwrap());
+    let reason = "the disk of the database was lost".parse().unwrap();
+    let origin = world.app.begin_log_anew(&reason).await.unwrap();
+
+    let mut published = Vec::new();
+    for revision in [2, 3] {
+        world.revision(revision).await;
+        published.push(world.published(revision).await);
+        let report = verify_catalog(&read_tree(&world.checkout()).unwrap(), &world.keys).unwrap();
+        assert_eq!(report.publications, published, "those of the log that the tree shows");
+        let log = report.log.unwrap();
+        assert_eq!((&log.checkpoint.origin, log.roots.len()), (&origin, published.len()));
+        log.continues(&lost).expect_err("it is another log");
+        // The commit of the first publication stays.
+        let report = commits_valid(&world).unwrap();
+        assert_eq!(report, HistoryReport { publications: 1 + published.len(), others: 0 });
+    }
 }
 
 fn write(path: &Path, text: &str) {

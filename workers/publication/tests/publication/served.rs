@@ -1,11 +1,13 @@
 //! Publications over real servers: what they refuse, what passes, and what is lost on the way.
 
 use pinhole_core::{PublicationId, RemoteAccess};
+use pinhole_receipt::HistoryReport;
 use pinhole_testkit::Engine;
 use serde_json::{Value, json};
 
 use crate::{
     support::{Apache, PASSWORD, Pace, Relay, Sshd},
+    tampering::commits_valid,
     world::World,
 };
 
@@ -48,7 +50,7 @@ async fn a_server_is_published_to_over_https_and_ssh() {
     let id = world.ask(2, json!({ "commit": world.head() })).await;
     let view = world.try_once(id).await;
     assert_eq!(view["state"], "published", "{view}");
-    assert_eq!(world.commits().len(), 2);
+    assert_eq!(commits_valid(&world).unwrap(), HistoryReport { publications: 2, others: 0 });
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -191,7 +191,7 @@ async fn a_merge_that_takes_a_publication_back_is_found() {
 
 impl World {
     /// A branch that a person has begun.
-    fn foreign_first_commit(&self) -> String {
+    pub(crate) fn foreign_first_commit(&self) -> String {
         let work = self.checkout();
         std::fs::write(work.join("README.md"), "ours\n").unwrap();
         self.git(&work, &["add", "README.md"]);
