@@ -6,12 +6,12 @@
 mod elements;
 mod scenario;
 
-use std::{collections::BTreeSet, fmt::Display, str::FromStr};
+use std::{collections::BTreeMap, fmt::Display, str::FromStr};
 
 use pinhole_core::{Error, Slug, Title, True};
 
 use crate::{
-    diagnostics::{Path, Problems, quote},
+    diagnostics::{Path, Position, Problems, quote},
     text::{AttributeName, KeyChord, Target, Text, Value},
     tree::{Entry, Kind, Node},
 };
@@ -159,17 +159,21 @@ fn list<T: Read>(node: &Node, path: &Path<'_>, problems: &mut Problems, max: usi
     (values.len() == items.len()).then_some(values)
 }
 
-/// Notes every text of `named` that an earlier one equals.
+/// Notes every text of `named` that an earlier one equals, with the place of that one.
 fn no_repeats<'n>(
     named: impl Iterator<Item = (usize, &'n Node)>,
     problems: &mut Problems,
     mut note: impl FnMut(usize, &'n Node, &str, &mut Problems),
 ) {
-    let mut seen = BTreeSet::new();
+    let mut seen = BTreeMap::new();
     for (index, node) in named {
         let Some(text) = node.text() else { continue };
-        if !seen.insert(text) {
-            note(index, node, &format!("{} is there twice: each must differ", quote(text)), problems);
+        if let Some(Position { line, column }) = seen.get(text) {
+            let message =
+                format!("{} is there twice, first in line {line}, column {column}: each must differ", quote(text));
+            note(index, node, &message, problems);
+        } else {
+            seen.insert(text, node.at);
         }
     }
 }

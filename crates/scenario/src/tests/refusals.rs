@@ -165,9 +165,12 @@ fn keys_that_go_together_or_not() {
 
 #[test]
 fn names_differ() {
-    refused("capture: { name: a }", "steps[2].capture.name 6:22 `a` is there twice");
+    refused("capture: { name: a }", "steps[2].capture.name 6:22 `a` is there twice, first in line 5, column 22: each");
     let head = |member: &str| format!("{member}\n{}", with_step("click: { css: a }"));
-    assert!(only_problem(&head("tags: [a, b, a]")).starts_with("tags[2] 1:14 `a` is there twice"));
+    assert!(
+        only_problem(&head("tags: [a, b, a]"))
+            .starts_with("tags[2] 1:14 `a` is there twice, first in line 1, column 8")
+    );
     assert!(
         only_problem(&head("evidence: [console, console]")).starts_with("evidence[1] 1:21 `console` is there twice")
     );
