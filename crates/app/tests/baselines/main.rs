@@ -7,6 +7,7 @@ mod candidates;
 mod consumption;
 mod decisions;
 mod dump;
+mod eligible;
 mod faults;
 mod lifecycle;
 mod lines;

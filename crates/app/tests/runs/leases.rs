@@ -12,7 +12,7 @@ use crate::{
     path::Path,
     pictures::file,
     rows::on_both_engines,
-    worker::{ONE, TWO_CELLS, cell, failed, order},
+    worker::{ONE, TWO_CELLS, cell, failed, order, order_with},
 };
 
 on_both_engines! {
@@ -22,6 +22,7 @@ on_both_engines! {
     a_lost_lease_changes_nothing
     a_lease_is_for_its_own_cell
     sweeping_at_once_takes_a_cell_back_once
+    a_run_that_waited_for_a_week_goes_on
 }
 
 /// The lease of default settings.
@@ -162,4 +163,27 @@ async fn sweeping_at_once_takes_a_cell_back_once(engine: Engine) {
     assert_eq!(claim.lease.attempt, 2);
     let attempts = &path.bench.run(&run["id"]).await["cells"][0]["attempts"];
     assert_eq!((attempts.as_array().unwrap().len(), &attempts[0]["outcome"]), (2, &json!("lost")));
+}
+
+/// Neither what a job names nor what a result refers to is good for a time only: rights are looked at on each use.
+async fn a_run_that_waited_for_a_week_goes_on(engine: Engine) {
+    const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
+    let path = Path::on(engine).await;
+    let bench = &path.bench;
+    bench.scenario("one", ONE).await;
+    let earlier = bench.keyed(&path.maker, "start_scenario_run", order("one")).await.unwrap();
+    let before = bench.complete(&earlier, &file(1)).await;
+    let waiting = order_with("one", "baseline", json!({ "receipt": "previous" }));
+    let run = bench.keyed(&path.maker, "start_scenario_run", waiting).await.unwrap();
+    bench.pass(WEEK);
+    bench.app.sweep().await.unwrap();
+    let result = bench.complete(&run, &file(1)).await;
+    assert_eq!((&result["state"], &result["checkpoints"][0]["verdict"]), (&json!("completed"), &json!("matched")));
+    bench.pass(WEEK);
+    assert_eq!(bench.result(&earlier["id"]).await["checkpoints"], before["checkpoints"], "the same references");
+    for result in [&before, &result] {
+        let id = result["checkpoints"][0]["picture"]["id"].as_str().unwrap().parse().unwrap();
+        let content = bench.app.artifact_content(&path.maker, id).await.unwrap();
+        assert!(content.read().await.unwrap() == file(1));
+    }
 }

@@ -19,6 +19,7 @@ use crate::{
 
 on_both_engines! {
     what_does_not_exist_is_not_found
+    a_shortened_digest_is_refused_and_not_taken_for_none
     what_is_hidden_does_not_exist
     rights_come_before_preconditions
     an_archived_scenario_is_not_run
@@ -69,6 +70,30 @@ async fn what_does_not_exist_is_not_found(engine: Engine) {
         let (code, _) = refused(outcome);
         assert_eq!(code, "invalid_arguments", "selectors have no defaults");
     }
+}
+
+/// Nothing is found by a part of its digest, and what is not found is told: no run without a baseline comes of it.
+async fn a_shortened_digest_is_refused_and_not_taken_for_none(engine: Engine) {
+    let path = Path::on(engine).await;
+    path.materialised(GOOD, 0).await;
+    let run = path.bench.keyed(&path.maker, "start_scenario_run", order(SCENARIO)).await.unwrap();
+    let whole = run["pins"]["scenario_digest"].as_str().unwrap().to_owned();
+    let hex = whole.strip_prefix("blake3:").unwrap();
+    let receipt = path.capture(GOOD).await.receipts["cart"].to_string();
+    let before = path.bench.work();
+    for part in [&whole[..7 + 8], &whole[..7 + 40], &whole[..7 + 63], hex, &hex[..8], &whole.to_uppercase()] {
+        let order = order_with(SCENARIO, "revision", json!({ "digest": part }));
+        let (code, _) = refused(path.bench.keyed(&path.maker, "start_scenario_run", order).await);
+        assert_eq!(code, "invalid_arguments", "{part}");
+    }
+    for part in [&receipt[..12], &receipt[..receipt.len() - 1]] {
+        let order = order_with(SCENARIO, "baseline", json!({ "receipt": part }));
+        let (code, _) = refused(path.bench.keyed(&path.maker, "start_scenario_run", order).await);
+        assert_eq!(code, "invalid_arguments", "{part}");
+    }
+    assert_eq!(path.bench.work(), before);
+    let order = order_with(SCENARIO, "revision", json!({ "digest": whole }));
+    path.bench.keyed(&path.maker, "start_scenario_run", order).await.unwrap();
 }
 
 async fn what_is_hidden_does_not_exist(engine: Engine) {

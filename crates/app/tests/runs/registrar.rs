@@ -1,6 +1,6 @@
 //! A registration that is asked for often, interrupted, or cannot reach its storage is recorded once or ends.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{collections::BTreeSet, fs, path::PathBuf, time::Duration};
 
 use futures::future::join_all;
 use pinhole_app::{Claim, Settings};
@@ -15,7 +15,7 @@ use crate::{
     rows::on_both_engines,
     statements::signed,
     support::{Bench, SCENARIO},
-    worker::order,
+    worker::{TWO_CELLS, cell, order},
 };
 
 on_both_engines! {
@@ -26,6 +26,8 @@ on_both_engines! {
     the_sixth_try_gives_up
     nothing_stays_in_staging
     cells_that_end_at_once_end_their_run_once
+    a_run_waits_for_its_slow_cell_however_often_the_other_is_registered
+    captures_of_one_instant_are_kept_apart
 }
 
 /// More than a registration may take.
@@ -200,4 +202,70 @@ async fn cells_that_end_at_once_end_their_run_once(engine: Engine) {
     let names: Vec<_> = result["checkpoints"].as_array().unwrap().iter().map(|found| &found["profile"]).collect();
     assert_eq!(names, ["a", "b", "c", "d", "e"]);
     assert_eq!(bench.counts()["run_results"], 1);
+}
+
+async fn a_run_waits_for_its_slow_cell_however_often_the_other_is_registered(engine: Engine) {
+    let bench = Bench::on(engine).await;
+    let maker = bench.service("builder", &[Role::Operator]).await;
+    bench.scenario("two", TWO_CELLS).await;
+    let run = bench.keyed(&maker, "start_scenario_run", order("two")).await.unwrap();
+    let (slow, quick) = (bench.claim(&run, 0).await, bench.claim(&run, 1).await);
+    let submission = bench.shoot(&quick, &file(1)).await;
+    assert!(bench.app.submit(&quick.lease, &submission).await.unwrap());
+    assert!(!bench.app.submit(&quick.lease, &submission).await.unwrap(), "what was handed in is handed in once");
+    for _ in 0..3 {
+        bench.app.register(quick.lease.cell, quick.lease.attempt).await.unwrap();
+        // Nobody declared the slow one done: registering it is no end of it, and neither is a look at the run.
+        bench.app.register(slow.lease.cell, slow.lease.attempt).await.unwrap();
+        let seen = bench.run(&run["id"]).await;
+        let states = [&seen["state"], &seen["cells"][0]["state"], &seen["cells"][1]["state"], &seen["verdict"]];
+        assert_eq!(states, [&json!("running"), &json!("running"), &json!("completed"), &json!(null)]);
+    }
+    assert_eq!(bench.counts()["run_results"], 0);
+    // It has staged a part by now, which counts for nothing before the whole is handed in.
+    let submission = bench.shoot(&slow, &file(2)).await;
+    bench.app.register(slow.lease.cell, slow.lease.attempt).await.unwrap();
+    assert_eq!(bench.run(&run["id"]).await["cells"][0]["state"], "running");
+    bench.hand_in(&slow.lease, &submission).await;
+    for index in [0, 1, 0, 1] {
+        bench.app.register(cell(&run, index), 1).await.unwrap();
+    }
+    let result = bench.result(&run["id"]).await;
+    assert_eq!((&result["state"], &result["verdict"]), (&json!("completed"), &json!("needs_baseline")));
+    assert_eq!(result["checkpoints"].as_array().unwrap().len(), 2);
+    assert_eq!(bench.counts()["run_results"], 1);
+}
+
+/// On SQLite no time passes at all: whatever was named by the time would be the same.
+async fn captures_of_one_instant_are_kept_apart(engine: Engine) {
+    let bench = Bench::on(engine).await;
+    let maker = bench.service("builder", &[Role::Operator]).await;
+    bench.scenario("five", FIVE_CELLS).await;
+    let runs = join_all((0..4).map(|_| async {
+        loop {
+            // PostgreSQL may tell one of many to come again.
+            match bench.keyed(&maker, "start_scenario_run", order("five")).await {
+                Ok(run) => return run,
+                Err(error) => assert_eq!(error.reason(), Some("busy"), "{error:?}"),
+            }
+        }
+    }))
+    .await;
+    let mut pictures = Vec::new();
+    for (shade, run) in (1_u8..).zip(&runs) {
+        pictures.push((run, file(shade), bench.complete(run, &file(shade)).await));
+    }
+    let mut ids = BTreeSet::new();
+    for (run, picture, result) in &pictures {
+        assert!(ids.insert(run["id"].to_string()));
+        for checkpoint in result["checkpoints"].as_array().unwrap() {
+            assert!(
+                ids.insert(checkpoint["receipt_id"].to_string()) && ids.insert(checkpoint["picture"]["id"].to_string())
+            );
+            let id = checkpoint["picture"]["id"].as_str().unwrap().parse().unwrap();
+            let content = bench.app.artifact_content(&maker, id).await.unwrap();
+            assert!(content.read().await.unwrap() == *picture, "each run shows its own picture");
+        }
+    }
+    assert_eq!(ids.len(), 4 + 4 * 5 * 2);
 }

@@ -10,6 +10,7 @@ on_both_engines! {
     a_foreign_commit_is_a_conflict_until_the_caller_has_seen_it
     what_was_to_come_after_a_conflict_is_one
     a_rewritten_history_that_holds_the_publication_is_found
+    a_squashed_history_verifies_and_is_published_upon
     a_rewritten_commit_of_an_earlier_attempt_counts_as_what_it_shows
     of_two_that_race_one_is_published
 }
@@ -71,6 +72,31 @@ async fn a_rewritten_history_that_holds_the_publication_is_found(engine: Engine)
     // The content is ours, and a clone tells that the commit is not.
     let error = commits_valid(&world).unwrap_err();
     assert!(error.reason().contains("is not signed"), "{error}");
+}
+
+async fn a_squashed_history_verifies_and_is_published_upon(engine: Engine) {
+    let world = World::new(engine).await;
+    for number in 1..=3 {
+        world.revision(number).await;
+        world.published(number).await;
+    }
+    let (pushed, before) = (world.commits(), world.files());
+    // Upstream makes one commit of all three, with nothing of ours among its ancestors.
+    let remote = world.remote_path();
+    let squashed = world.git(&remote, &["commit-tree", "catalog^{tree}", "-m", "All of it"]);
+    world.git(&remote, &["update-ref", "refs/heads/catalog", &squashed]);
+    assert_eq!(world.files(), before);
+    assert_eq!(verify_catalog(&read_tree(&world.checkout()).unwrap(), &world.keys).unwrap().revision, 3);
+
+    // What the next runs are compared with is said by the catalog, and nothing of it is new again.
+    world.revision(4).await;
+    let list = json!({ "project": "shop", "state": "active" });
+    assert_eq!(world.done("list_baselines", list).await["baselines"].as_array().unwrap().len(), 1);
+    let fourth = world.published(4).await;
+    assert_eq!(world.get(fourth).await["attempts"][0]["base_commit"], squashed);
+    assert!(world.commits().iter().all(|commit| !pushed.contains(commit)));
+    let report = verify_catalog(&read_tree(&world.checkout()).unwrap(), &world.keys).unwrap();
+    assert_eq!((report.revision, report.publications.len(), report.active_entries), (4, 4, 1));
 }
 
 async fn a_rewritten_commit_of_an_earlier_attempt_counts_as_what_it_shows(engine: Engine) {

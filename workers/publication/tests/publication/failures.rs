@@ -13,6 +13,7 @@ on_both_engines! {
     a_remote_that_refuses_is_not_asked_again
     a_child_that_hangs_is_killed
     a_publication_that_kills_its_workers_ends
+    a_push_that_pushed_nothing_is_never_published
 }
 
 async fn an_unreachable_remote_is_tried_again_and_then_given_up(engine: Engine) {
@@ -90,4 +91,28 @@ async fn a_publication_that_kills_its_workers_ends(engine: Engine) {
     let view = world.get(id).await;
     assert_eq!(view["state"], "failed", "{view}");
     assert!(view["attempts"][0]["commit"].is_null());
+}
+
+/// Whoever pushes says that all went well, and the branch stays where it was: done is what was read back.
+async fn a_push_that_pushed_nothing_is_never_published(engine: Engine) {
+    let world = World::new(engine).await;
+    world.revision(1).await;
+    world.published(1).await;
+    let before = world.head();
+    world.revision(2).await;
+    let id = world.ask(2, json!({ "commit": before })).await;
+    for outcome in ["pushed", "up_to_date"] {
+        let settings = world.scripted(&format!(
+            "case \"$input\" in *'\"operation\":\"push\"'*)\n\
+             printf %s '{{\"answer\":\"push\",\"outcome\":{{\"outcome\":\"{outcome}\"}}}}'; exit;; esac\n\
+             printf %s \"$input\" | \"$REAL\" git-helper"
+        ));
+        let view = world.try_with(&settings, id).await;
+        assert_eq!((&view["state"], &view["receipt"]), (&json!("verifying"), &json!(null)), "{view}");
+        assert!(view["detail"].as_str().unwrap().contains("the branch does not show the commit"), "{view}");
+        assert_eq!(world.head(), before);
+    }
+    let view = world.try_once(id).await;
+    assert_eq!(view["state"], "published", "{view}");
+    assert_eq!(view["attempts"][0]["commit"], json!(world.head()));
 }

@@ -41,6 +41,7 @@ macro_rules! on_both_engines {
 mod baselines;
 mod changes;
 mod conflicts;
+mod crowd;
 mod failures;
 mod keys;
 mod kill_loop;
