@@ -9,6 +9,7 @@ mod earlier;
 mod end;
 mod head;
 mod log;
+mod observe;
 mod place;
 mod publish;
 mod steps;

@@ -86,7 +86,7 @@ pub use principals::{
 pub use projects::{CreateProject, GetProject, ListProjects, ProjectList, ProjectView};
 pub use publications::{
     ExpectedHead, GetPublication, ListPublications, ListedPublicationView, PublicationAttemptView, PublicationList,
-    PublicationView, PublishBaselineCatalog,
+    PublicationObservationView, PublicationView, PublishBaselineCatalog,
 };
 pub use readiness::{GetReadiness, ProbeView, ReadinessView};
 pub use remotes::{

@@ -69,6 +69,10 @@ pub struct PublicationView {
     pub attempts: Vec<PublicationAttemptView>,
     /// How many earlier attempts there were.
     pub attempts_omitted: u32,
+    /// What later looks at the branch found of it, each otherwise than the one before, in order, the newest 20. The last
+    /// one counts; without any it was never missed.
+    #[serde(default)]
+    pub observations: Vec<PublicationObservationView>,
     /// What a person needs to know about the state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
@@ -103,6 +107,19 @@ pub struct PublicationAttemptView {
     pub detail: Option<String>,
 }
 
+/// What a look at the branch for a later publication found of this one. Its state stays what its receipt says.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PublicationObservationView {
+    /// From 1.
+    pub number: u32,
+    /// When it was seen.
+    pub seen_at: Timestamp,
+    /// The branch's head; null when there was no branch.
+    pub head: Option<String>,
+    /// Whether the head held the publication's marker, as it was published.
+    pub on_branch: bool,
+}
+
 impl Operation for PublishBaselineCatalog {
     type Output = PublicationView;
     const SPEC: Spec = Spec {
@@ -129,7 +146,7 @@ impl Operation for GetPublication {
     type Output = PublicationView;
     const SPEC: Spec = Spec {
         name: "get_publication",
-        summary: "Read a publication: its state, attempts and receipt.",
+        summary: "Read a publication: its state, attempts and receipt, and whether it was missed later.",
         permission: Some(Permission::Read),
         who: Who::Any,
         idempotency: Idempotency::Read,

@@ -9,6 +9,8 @@ use crate::{CommitId, GitAnswer, Marker, ancestry::Ancestry, failure::Failure, r
 
 /// Greatest number of commits of earlier attempts.
 const MAX_KNOWN: usize = 100;
+/// Greatest number of other publications whose markers are looked for.
+const MAX_EARLIER: usize = 1_000;
 /// Where the checkpoint of the transparency log is, and its greatest size in bytes.
 const CHECKPOINT_PATH: &str = "log/checkpoint";
 const MAX_CHECKPOINT_BYTES: usize = 4096;
@@ -16,24 +18,34 @@ const MAX_CHECKPOINT_BYTES: usize = 4096;
 const MAX_STEPS: usize = 10_000;
 
 /// Finds the head, and the publication by its commits or else by its marker file, which outlives a rebase.
-/// A publication that neither shows is looked for no further than to `expected`.
+/// A publication that neither shows is looked for no further than to `expected`. Of `earlier` ones only the head's marker
+/// files are read.
 pub(crate) fn look(
     remote: &Remote,
     marker: PublicationId,
     known: &[CommitId],
     expected: Option<CommitId>,
+    earlier: &[PublicationId],
 ) -> Result<GitAnswer, Failure> {
     if known.len() > MAX_KNOWN {
         return Err(Failure::invalid(format!("known_commits: more than {MAX_KNOWN}")));
     }
+    if earlier.len() > MAX_EARLIER {
+        return Err(Failure::invalid(format!("earlier: more than {MAX_EARLIER}")));
+    }
     let Some(head) = remote.fetch()? else {
-        return Ok(GitAnswer::Look { head: None, found: None, log_checkpoint: None });
+        return Ok(GitAnswer::Look { head: None, found: None, log_checkpoint: None, markers: BTreeMap::new() });
     };
-    let path = format!("publications/{marker}.json");
+    let path = marker_path(marker);
     let tip = remote.scratch.find_commit(head)?;
     let blob = blob_at(&tip, &path)?;
-    let digest = blob.map(|blob| Ok::<_, Failure>(Sha256Digest::of(remote.scratch.find_blob(blob)?.content())));
-    let digest = digest.transpose()?;
+    let digest = blob.map(|blob| digest_of(remote, blob)).transpose()?;
+    let mut markers = BTreeMap::new();
+    for id in earlier {
+        if let Some(blob) = blob_at(&tip, &marker_path(*id))? {
+            markers.insert(*id, digest_of(remote, blob)?);
+        }
+    }
     let log_checkpoint = checkpoint_at(remote, &tip)?;
     let known: Vec<_> = known.iter().map(|known| known.oid()).collect();
     let mut ancestry = Ancestry::of(remote, head)?;
@@ -42,7 +54,7 @@ pub(crate) fn look(
         (commit, _) => commit,
     };
     let found = commit.map(|commit| Marker { commit: CommitId::new(commit), marker: digest });
-    Ok(GitAnswer::Look { head: Some(CommitId::new(head)), found, log_checkpoint })
+    Ok(GitAnswer::Look { head: Some(CommitId::new(head)), found, log_checkpoint, markers })
 }
 
 /// Reads which files the branch holds at `commit`, which is looked for no further than to `expected`.
@@ -67,6 +79,14 @@ fn first_with(remote: &Remote, ancestry: &mut Ancestry<'_>, tip: Oid, path: &str
         }
     }
     Ok(first)
+}
+
+fn marker_path(publication: PublicationId) -> String {
+    format!("publications/{publication}.json")
+}
+
+fn digest_of(remote: &Remote, blob: Oid) -> Result<Sha256Digest, Failure> {
+    Ok(Sha256Digest::of(remote.scratch.find_blob(blob)?.content()))
 }
 
 /// The text at the path of the log's checkpoint, if it is one of a size that a checkpoint can have.

@@ -44,8 +44,8 @@ fn answer(request: GitRequest, commit_key: Option<&CommitKey>) -> Result<GitAnsw
     process::isolate(certificates.map(|pem| Certificates { pem, folder: &request.scratch }).as_ref())?;
     let remote = Remote::open(&request)?;
     match request.operation {
-        Operation::Look { marker, known_commits, expected_head } => {
-            history::look(&remote, marker, &known_commits, expected_head)
+        Operation::Look { marker, known_commits, expected_head, earlier } => {
+            history::look(&remote, marker, &known_commits, expected_head, &earlier)
         }
         Operation::Commit(draft) => tree::commit(&remote, &draft, commit_key),
         Operation::Push { commit, expected_head } => push::push(&remote, commit, expected_head),

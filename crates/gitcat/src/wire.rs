@@ -35,6 +35,8 @@ pub enum Operation {
         /// The head that the publication is to replace. The known commits are not looked for behind it: whoever named
         /// it has seen what is there. With `None` they are looked for in all of the history.
         expected_head: Option<CommitId>,
+        /// Other publications whose marker files are to be looked for at the head, at most 1,000.
+        earlier: Vec<PublicationId>,
     },
     /// Makes the commit in the scratch repository.
     Commit(Draft),
@@ -107,6 +109,8 @@ pub enum GitAnswer {
         found: Option<Marker>,
         /// The checkpoint of the transparency log at the head, when there is a file in its place that can be one.
         log_checkpoint: Option<String>,
+        /// SHA-256 of the marker files of the earlier publications that have one at the head.
+        markers: BTreeMap<PublicationId, Sha256Digest>,
     },
     /// To [`Operation::Commit`].
     Committed(MadeCommit),

@@ -6,6 +6,7 @@
 mod arrows;
 mod libraries;
 mod migrations;
+mod named_tests;
 mod sources;
 
 use std::fmt;
@@ -40,12 +41,15 @@ pub(crate) fn run() -> Outcome {
     let mut violations = arrows::check(&metadata.packages);
     violations.extend(libraries::check(&metadata.packages));
     violations.extend(migrations::check(&files));
-    for file in &files {
+    let mut texts = Vec::new();
+    for file in files {
         // Deleted but not yet committed, or not text: nothing for us.
-        if let Ok(text) = std::fs::read_to_string(workspace::root().join(file)) {
-            violations.extend(sources::check(file, &text));
+        if let Ok(text) = std::fs::read_to_string(workspace::root().join(&file)) {
+            violations.extend(sources::check(&file, &text));
+            texts.push((file, text));
         }
     }
+    violations.extend(named_tests::check(&texts));
     for violation in &violations {
         println!("{violation}");
     }

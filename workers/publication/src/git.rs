@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use pinhole_app::PublicationWork;
-use pinhole_core::{RemoteAccess, Result, Sha256Digest};
+use pinhole_core::{PublicationId, RemoteAccess, Result, Sha256Digest};
 use pinhole_gitcat::{
     Author, CommitId, Draft, FailureKind, GitAnswer, GitRequest, MadeCommit, Marker, Operation, PushOutcome,
 };
@@ -27,6 +27,8 @@ pub(crate) struct Seen {
     pub(crate) found: Option<Marker>,
     /// The checkpoint of the transparency log that it holds.
     pub(crate) log_checkpoint: Option<String>,
+    /// SHA-256 of the markers of earlier publications that it holds.
+    pub(crate) markers: BTreeMap<PublicationId, Sha256Digest>,
 }
 
 /// The operations of one try.
@@ -51,10 +53,16 @@ impl<'a> Git<'a> {
     pub(crate) async fn look(&self, pushed: Option<CommitId>) -> Result<Seen, GitFailure> {
         let known = self.work.known_commits.iter().filter_map(|commit| commit.parse().ok());
         let known_commits = pushed.into_iter().chain(known).take(100).collect();
-        let look =
-            Operation::Look { marker: self.work.lease.publication, known_commits, expected_head: self.expected_head };
+        let look = Operation::Look {
+            marker: self.work.lease.publication,
+            known_commits,
+            expected_head: self.expected_head,
+            earlier: self.work.earlier.keys().copied().collect(),
+        };
         match self.ask(look, self.scratch.work()).await? {
-            GitAnswer::Look { head, found, log_checkpoint } => Ok(Seen { head, found, log_checkpoint }),
+            GitAnswer::Look { head, found, log_checkpoint, markers } => {
+                Ok(Seen { head, found, log_checkpoint, markers })
+            }
             other => Err(unexpected(&other)),
         }
     }

@@ -60,6 +60,9 @@ impl Attempt<'_> {
             Ok(seen) => seen,
             Err(failure) => return self.give_up(&failure).await,
         };
+        if !self.record(&seen).await? {
+            return Ok(false);
+        }
         match self.place(&seen) {
             Place::Landed(commit) => self.land(commit, None).await,
             Place::Foreign(why) => self.conflict(&why).await,
@@ -68,6 +71,12 @@ impl Attempt<'_> {
                 None => self.commit_and_push().await,
             },
         }
+    }
+
+    /// Writes down what a look has found of earlier publications. False when the lease was lost.
+    async fn record(&self, seen: &Seen) -> Result<bool> {
+        let head = seen.head.map(|head| head.to_string());
+        self.app.record_look(self.work, head.as_deref(), &seen.markers).await
     }
 
     /// Why the log does not continue the one that the branch holds, if it does not.
@@ -109,10 +118,16 @@ impl Attempt<'_> {
 
     /// Finds out what a push without an answer did. Nothing is pushed again before the next try.
     async fn reconcile(&self, commit: CommitId, why: &str) -> Result<bool> {
-        match self.git.look(Some(commit)).await.map(|seen| self.place(&seen)) {
-            Ok(Place::Landed(found)) => self.land(found, None).await,
-            Ok(Place::Foreign(why)) => self.conflict(&why).await,
-            Ok(Place::Free) | Err(_) => self.app.retry_publication(&self.work.lease, why).await,
+        let Ok(seen) = self.git.look(Some(commit)).await else {
+            return self.app.retry_publication(&self.work.lease, why).await;
+        };
+        if !self.record(&seen).await? {
+            return Ok(false);
+        }
+        match self.place(&seen) {
+            Place::Landed(found) => self.land(found, None).await,
+            Place::Foreign(why) => self.conflict(&why).await,
+            Place::Free => self.app.retry_publication(&self.work.lease, why).await,
         }
     }
 

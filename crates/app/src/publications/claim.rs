@@ -26,6 +26,8 @@ use crate::{App, baselines::catalog_input, remotes::open_access, unit::Unit};
 
 /// How many commits of earlier attempts are looked for at most.
 const MAX_KNOWN_COMMITS: usize = 100;
+/// How many earlier publications are looked for at most, the newest ones.
+const MAX_EARLIER: usize = 1_000;
 
 /// The right to work on a publication, for as long as it is renewed.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +61,8 @@ pub struct PublicationWork {
     pub files: BTreeMap<String, Vec<u8>>,
     /// SHA-256 of this publication's marker file.
     pub marker: Sha256Digest,
+    /// SHA-256 of the marker files of what had been published to the branch before, the newest 1,000.
+    pub earlier: BTreeMap<PublicationId, Sha256Digest>,
     /// The commit's message with its trailers.
     pub message: String,
     /// Name of author and committer.
@@ -220,6 +224,7 @@ impl App {
             expected_head: taken.expected_head.clone(),
             known_commits: known_commits(attempts),
             marker: Sha256Digest::of(marker),
+            earlier: earlier_markers(id, &files),
             files,
             message: commit_message(id, &project.slug, &line, revision, digest),
             committer_name: COMMITTER_NAME,
@@ -310,6 +315,15 @@ async fn markers(
         })
     };
     earlier.into_iter().chain([own.clone()]).map(marker).collect()
+}
+
+/// The markers among a tree's files that are not the publication's own. Later ids are greater.
+fn earlier_markers(own: PublicationId, files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<PublicationId, Sha256Digest> {
+    let marker = |(path, bytes): (&String, &Vec<u8>)| {
+        let id = path.strip_prefix("publications/")?.strip_suffix(".json")?.parse().ok()?;
+        (id != own).then(|| (id, Sha256Digest::of(bytes)))
+    };
+    files.iter().rev().filter_map(marker).take(MAX_EARLIER).collect()
 }
 
 /// Commits of this attempt and the ones before, each once, the newest first.

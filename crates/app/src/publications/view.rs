@@ -3,16 +3,19 @@
 use std::collections::{BTreeMap, btree_map::Entry};
 
 use pinhole_contract::{
-    GetPublication, ListPublications, ListedPublicationView, PublicationAttemptView, PublicationList, PublicationView,
+    GetPublication, ListPublications, ListedPublicationView, PublicationAttemptView, PublicationList,
+    PublicationObservationView, PublicationView,
 };
 use pinhole_core::{Actor, Error, Permission, PublicationId, RemoteId, Result, Slug};
-use pinhole_store::{Publication, PublicationAttempt};
+use pinhole_store::{Publication, PublicationAttempt, PublicationObservation};
 
 use super::head::expected_head;
 use crate::{App, authority::Place, page, unit::Unit};
 
 /// How many attempts a view shows at most.
 const SHOWN_ATTEMPTS: u32 = 50;
+/// How many observations a view shows at most.
+const SHOWN_OBSERVATIONS: u32 = 20;
 
 pub(crate) async fn get(app: &App, actor: &Actor, command: GetPublication) -> Result<PublicationView> {
     app.read(actor, "get_publication", move |unit, _| {
@@ -26,12 +29,13 @@ pub(crate) async fn get(app: &App, actor: &Actor, command: GetPublication) -> Re
     .await
 }
 
-/// The publication with its attempts.
+/// The publication with its attempts and what later looks found.
 pub(super) async fn view_of(unit: &mut Unit, publication: Publication) -> Result<PublicationView> {
     let remote = remote_of(unit, publication.remote_id).await?;
     let project = unit.project(publication.project_id).await?;
     let project = project.ok_or_else(|| Error::internal("a publication without its project"))?.slug;
     let attempts = unit.newest_publication_attempts(publication.id, SHOWN_ATTEMPTS).await?;
+    let observations = unit.newest_publication_observations(publication.id, SHOWN_OBSERVATIONS).await?;
     let receipt = publication.receipt.as_deref().map(serde_json::from_str).transpose();
     Ok(PublicationView {
         id: publication.id,
@@ -44,6 +48,7 @@ pub(super) async fn view_of(unit: &mut Unit, publication: Publication) -> Result
         version: publication.version,
         attempts_omitted: publication.attempt.saturating_sub(SHOWN_ATTEMPTS),
         attempts: attempts.into_iter().map(attempt).collect::<Result<_>>()?,
+        observations: observations.into_iter().map(observation).collect(),
         detail: publication.detail,
         receipt: receipt.map_err(Error::internal)?,
         created_at: publication.created_at,
@@ -105,4 +110,9 @@ fn attempt(attempt: PublicationAttempt) -> Result<PublicationAttemptView> {
         outcome: attempt.outcome,
         detail: attempt.detail,
     })
+}
+
+fn observation(observation: PublicationObservation) -> PublicationObservationView {
+    let PublicationObservation { number, seen_at, head, on_branch, .. } = observation;
+    PublicationObservationView { number, seen_at, head, on_branch }
 }

@@ -380,7 +380,7 @@ fn a_broken_scratch_repository_asks_to_be_deleted() {
     fs::create_dir(&scratch).unwrap();
     fs::write(scratch.join("HEAD"), "nonsense").unwrap();
     let GitAnswer::Failed { kind, .. } =
-        site.run(Operation::Look { marker: marker(), known_commits: vec![], expected_head: None })
+        site.run(Operation::Look { marker: marker(), known_commits: vec![], expected_head: None, earlier: vec![] })
     else {
         panic!()
     };
@@ -417,6 +417,7 @@ fn requests_and_answers_are_what_they_were_after_json() {
             head: None,
             found: Some(crate::Marker { commit, marker: Some(digest("x")) }),
             log_checkpoint: Some("x".into()),
+            markers: [(marker(), digest("x"))].into(),
         },
         GitAnswer::Failed { kind: FailureKind::Scratch, why: "x".into() },
     ] {
@@ -424,4 +425,27 @@ fn requests_and_answers_are_what_they_were_after_json() {
         assert_eq!(serde_json::from_str::<GitAnswer>(&text).unwrap(), answer);
     }
     assert!("ABCDEF".parse::<CommitId>().is_err());
+}
+
+#[test]
+fn markers_of_other_publications_are_read_at_the_head_alone() {
+    let site = Site::new();
+    let [there, gone, never] = [2, 3, 4].map(|n| format!("pub_0198c1aa00007000000000000000000{n}"));
+    let path = |id: &str| format!("publications/{id}.json");
+    let earlier: Vec<pinhole_core::PublicationId> = [&there, &gone, &never].map(|id| id.parse().unwrap()).into();
+    let look = |earlier: &[_]| {
+        let (known_commits, earlier) = (vec![], earlier.to_vec());
+        site.run(Operation::Look { marker: marker(), known_commits, expected_head: None, earlier })
+    };
+    let markers = || {
+        let GitAnswer::Look { markers, .. } = look(&earlier) else { panic!() };
+        markers
+    };
+    assert_eq!(markers(), [].into(), "there is no branch");
+    let first = site.publish(draft(None, &[(path(&there).as_str(), "1"), (path(&gone).as_str(), "2")]));
+    assert_eq!(markers(), [(earlier[0], digest("1")), (earlier[1], digest("2"))].into());
+    site.publish(draft(Some(first), &[(path(&there).as_str(), "3")]));
+    assert_eq!(markers(), [(earlier[0], digest("3"))].into());
+    let GitAnswer::Failed { kind, .. } = look(&earlier.repeat(400)) else { panic!() };
+    assert_eq!(kind, FailureKind::Invalid);
 }

@@ -73,7 +73,8 @@ impl Site {
     }
 
     pub(super) fn look(&self, known: &[CommitId]) -> (Option<CommitId>, Option<crate::Marker>) {
-        let look = Operation::Look { marker: marker(), known_commits: known.into(), expected_head: None };
+        let look =
+            Operation::Look { marker: marker(), known_commits: known.into(), expected_head: None, earlier: vec![] };
         match self.run(look) {
             GitAnswer::Look { head, found, .. } => (head, found),
             other => panic!("{other:?}"),

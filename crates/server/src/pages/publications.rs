@@ -87,6 +87,7 @@ async fn show(visitor: &Visitor, id: &str) -> Result<Document> {
     if let Some(detail) = &publication.detail {
         let _ = writeln!(html, "<p class=\"wrong\">{}</p>", esc(detail));
     }
+    html.push_str(&later(&publication));
     html.push_str(&facts(&publication));
     html.push_str(&attempts(&publication));
     let title = format!("Publication of revision {}", publication.revision);
@@ -106,6 +107,14 @@ fn meaning(state: PublicationState) -> &'static str {
         PublicationState::Rejected => "Not published: the remote refused it.",
         PublicationState::Failed => "Not published: the attempts are spent.",
     }
+}
+
+/// What the newest later look found, if any found otherwise than what was published.
+fn later(publication: &PublicationView) -> String {
+    let Some(seen) = publication.observations.last() else { return String::new() };
+    let head = seen.head.as_ref().map_or_else(|| "does not exist".to_owned(), |head| format!("is at {}", code(head)));
+    let (class, found) = if seen.on_branch { ("faint", "holds it again") } else { ("wrong", "holds it no longer") };
+    format!("<p class=\"{class}\">Seen later: the branch {head} and {found} ({}).</p>\n", time(seen.seen_at))
 }
 
 fn facts(publication: &PublicationView) -> String {

@@ -3,6 +3,7 @@
 use axum::{body::Body, http::Request};
 use pinhole_app::Unpublished;
 use pinhole_core::{RandomIds, Role};
+use pinhole_store::PublicationObservation;
 use serde_json::{Value, json};
 
 use crate::world::{Answer, Session, World};
@@ -305,6 +306,18 @@ async fn a_refused_publication_says_what_was_to_be_published_and_why_it_was_not(
         assert!(page.contains(text), "{text}: {page}");
     }
     assert!(!page.contains("http-equiv"), "it has ended");
+    assert!(!page.contains("Seen later"), "{page}");
+    for (number, on_branch, words) in [(1, false, "does not exist and holds it no longer"), (2, true, "holds it again")]
+    {
+        let publication_id = publication["id"].as_str().unwrap().parse().unwrap();
+        let mut tx = world.app.store().begin_write().await.unwrap();
+        let head = on_branch.then(|| "1".repeat(40));
+        let seen = PublicationObservation { publication_id, number, seen_at: tx.now(), head, on_branch };
+        tx.insert_publication_observation(&seen).await.unwrap();
+        tx.commit().await.unwrap();
+        let page = world.page(ann, &path).await.text();
+        assert!(page.contains(words) && page.matches("Seen later").count() == 1, "{words}: {page}");
+    }
     let list = world.page(ann, "/projects/shop/publications").await.text();
     assert!(list.contains(&format!("href=\"{path}\"")), "{list}");
     let baselines = world.page(ann, &revision.replace("&amp;", "&")).await.text();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pinhole_core::{PublicationId, PublicationState, Timestamp};
-use pinhole_store::{Publication, PublicationAttempt, Remote};
+use pinhole_store::{Publication, PublicationAttempt, PublicationObservation, Remote};
 use pinhole_testkit::Engine;
 use serde_json::{Value as Json, json};
 
@@ -21,6 +21,8 @@ on_both_engines! {
     queued_publications_of_a_branch_are_listed
     due_publications_are_the_unfinished_ones_whose_time_has_come
     attempts_are_kept_apart
+    observations_are_kept_in_order
+    what_the_newest_look_missed_is_found_by_branch
 }
 
 pub(crate) struct Branch {
@@ -346,4 +348,51 @@ async fn attempts_are_kept_apart(engine: Engine) {
     assert_same(tx.publication_attempts(first.id).await.unwrap(), expected.clone());
     assert_same(tx.publication_attempts(other.id).await.unwrap(), vec![elsewhere]);
     assert_exists(tx.insert_publication_attempt(&expected[1]).await);
+}
+
+fn observation(publication: &Publication, number: u32, on_branch: bool) -> PublicationObservation {
+    let head = (number > 1).then(|| format!("{AWKWARD}{number}"));
+    PublicationObservation { publication_id: publication.id, number, seen_at: at(number.into()), head, on_branch }
+}
+
+async fn observations_are_kept_in_order(engine: Engine) {
+    let branch = Branch::new(engine).await;
+    let (one, other) = (branch.publication(1), branch.publication(2));
+    let mut tx = branch.fixture.write().await;
+    for publication in [&one, &other] {
+        tx.insert_publication(publication).await.unwrap();
+        assert!(tx.newest_publication_observations(publication.id, 9).await.unwrap().is_empty());
+    }
+    let seen = [observation(&one, 1, false), observation(&one, 2, true), observation(&one, 3, false)];
+    for observation in [&seen[2], &seen[0], &seen[1], &observation(&other, 1, false)] {
+        tx.insert_publication_observation(observation).await.unwrap();
+    }
+    assert_same(tx.newest_publication_observations(one.id, 9).await.unwrap(), seen.to_vec());
+    assert_same(tx.newest_publication_observations(one.id, 2).await.unwrap(), seen[1..].to_vec());
+    assert_exists(tx.insert_publication_observation(&seen[0]).await);
+}
+
+async fn what_the_newest_look_missed_is_found_by_branch(engine: Engine) {
+    let branch = Branch::new(engine).await;
+    let (remote, main) = (branch.remote.id, line("main"));
+    let [lost, found, lost_again, never] = [1, 2, 3, 4].map(|revision| branch.publication(revision));
+    let elsewhere = Publication { branch: line("release"), ..branch.publication(5) };
+    let mut tx = branch.fixture.write().await;
+    for (publication, looks) in [
+        (&lost, &[false][..]),
+        (&found, &[false, true]),
+        (&lost_again, &[false, true, false]),
+        (&never, &[]),
+        (&elsewhere, &[false]),
+    ] {
+        tx.insert_publication(publication).await.unwrap();
+        for (number, on_branch) in (1..).zip(looks) {
+            tx.insert_publication_observation(&observation(publication, number, *on_branch)).await.unwrap();
+        }
+    }
+    let mut expected = [lost.id, lost_again.id];
+    expected.sort_unstable();
+    assert_eq!(tx.publications_missed_on(remote, &main).await.unwrap(), expected);
+    assert_eq!(tx.publications_missed_on(remote, &line("release")).await.unwrap(), [elsewhere.id]);
+    assert!(tx.publications_missed_on(id!(branch.fixture, RemoteId), &main).await.unwrap().is_empty());
 }

@@ -76,9 +76,10 @@ async fn a_rewritten_history_that_holds_the_publication_is_found(engine: Engine)
 
 async fn a_squashed_history_verifies_and_is_published_upon(engine: Engine) {
     let world = World::new(engine).await;
+    let mut ids = Vec::new();
     for number in 1..=3 {
         world.revision(number).await;
-        world.published(number).await;
+        ids.push(world.published(number).await);
     }
     let (pushed, before) = (world.commits(), world.files());
     // Upstream makes one commit of all three, with nothing of ours among its ancestors.
@@ -97,6 +98,9 @@ async fn a_squashed_history_verifies_and_is_published_upon(engine: Engine) {
     assert!(world.commits().iter().all(|commit| !pushed.contains(commit)));
     let report = verify_catalog(&read_tree(&world.checkout()).unwrap(), &world.keys).unwrap();
     assert_eq!((report.revision, report.publications.len(), report.active_entries), (4, 4, 1));
+    for id in ids {
+        assert_eq!(world.get(id).await["observations"], json!([]), "the branch shows it");
+    }
 }
 
 async fn a_rewritten_commit_of_an_earlier_attempt_counts_as_what_it_shows(engine: Engine) {

@@ -7,10 +7,10 @@
 //! | 2 | the acknowledgement is lost | found, published once | `a_lost_acknowledgement_ends_in_the_truth` |
 //! | 3 | the connection is lost before the push | the same commit again | `killed_before_the_push`, `a_connection_that_is_cut_…` |
 //! | 4 | two workers, one publication | one has the lease; the commit is the same | `the_branch_holds_exactly_the_rendered_tree`, `a_publication_that_kills_its_workers_ends` |
-//! | 5 | two publications race | one is published, the other in conflict; in order when asked for | `of_two_that_race_…`, `a_publication_follows_another` |
+//! | 5 | publications race | one is published, the others in conflict; in order when asked for | `of_two_that_race_…`, `a_publication_follows_another`, `crowd` |
 //! | 6 | a person pushed other files | conflict until the new head is named; the files stay | `a_foreign_commit_is_a_conflict_…` |
 //! | 7 | a person changed a file of ours | conflict, nothing overwritten unseen | `a_changed_file_of_ours_…`, `a_rewritten_publication_with_…` |
-//! | 8 | our landed commit was forced away | conflict, nothing put back unasked | `a_landed_commit_that_was_forced_away_…` |
+//! | 8 | our landed commit was forced away | conflict, nothing put back unasked; told of the one that is gone | `a_landed_commit_that_was_forced_away_…`, `missed` |
 //! | 9 | history was rewritten, the content stays | found by its marker | `a_rewritten_history_…` |
 //! | 10 | the branch was deleted | conflict, not made again unasked | `a_deleted_branch_…` |
 //! | 11 | an empty repository | the first commit is made | `the_branch_holds_exactly_the_rendered_tree` |
@@ -48,6 +48,7 @@ mod kill_loop;
 mod kills;
 mod local;
 mod log;
+mod missed;
 mod published;
 mod refusals;
 mod remote;

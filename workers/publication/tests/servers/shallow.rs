@@ -80,7 +80,7 @@ async fn an_update_of_a_long_branch_moves_kilobytes() {
     // The commit is known, and the branch is where it was: nothing is looked for in its history.
     let known: CommitId = "1".repeat(40).parse().unwrap();
     let Operation::Look { marker, known_commits, .. } = look(&[known]) else { panic!() };
-    fresh(&site, Operation::Look { marker, known_commits, expected_head: Some(commit) });
+    fresh(&site, Operation::Look { marker, known_commits, expected_head: Some(commit), earlier: vec![] });
     let again = relay.passed();
     // The branch is moved back, as a mirror that lags behind shows it: no history is needed to see that either.
     site.git(&["-C", "remote.git", "update-ref", "refs/heads/main", &head.to_string()]);

@@ -150,7 +150,7 @@ impl Site {
 /// A look for the publication of [`MARKER`].
 pub(crate) fn look(known: &[CommitId]) -> Operation {
     let marker = MARKER.trim_start_matches("publications/").trim_end_matches(".json").parse().unwrap();
-    Operation::Look { marker, known_commits: known.into(), expected_head: None }
+    Operation::Look { marker, known_commits: known.into(), expected_head: None, earlier: vec![] }
 }
 
 pub(crate) fn draft(expected_head: Option<CommitId>, files: &[(&str, &str)]) -> Draft {
