@@ -178,7 +178,7 @@ async fn a_commit_on_a_side_branch_is_found_behind_the_merge() {
     let server = Apache::start(site.folder.path()).await;
     (site.url, site.access) = (server.url(), server.access());
     let Operation::Look { marker, known_commits, .. } = look(&[ours]) else { panic!() };
-    let answer = fresh(&site, Operation::Look { marker, known_commits, expected_head: Some(first) });
+    let answer = fresh(&site, Operation::Look { marker, known_commits, expected_head: Some(first), earlier: vec![] });
     let GitAnswer::Look { found, .. } = answer else { panic!() };
     assert_eq!(found.unwrap().commit, ours);
 }
