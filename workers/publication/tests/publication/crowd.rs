@@ -88,6 +88,7 @@ async fn fourteen_that_name_the_head_they_saw_are_all_published(engine: Engine) 
             ids.push(id);
         }
     };
-    world.with_runner(publishing).await;
+    // Boxed: it holds every step of all rounds.
+    world.with_runner(Box::pin(publishing)).await;
     world.holds_all(&ids);
 }

@@ -58,19 +58,19 @@ async fn what_upstream_forced_away_is_told_and_found_again(engine: Engine) {
     world.revision(3).await;
     let third = world.ask(3, json!({ "commit": second })).await;
     assert_eq!(world.try_once(third).await["state"], "conflict");
-    let missed = json!([1, false, first]);
-    assert_eq!(world.observations(ids[1]).await, [missed.clone()]);
+    let missed = [json!([1, false, first])];
+    assert_eq!(world.observations(ids[1]).await, missed);
     assert_eq!(world.told(ids[1]).await, ["publication.lost"]);
     assert_eq!(world.observations(ids[0]).await, [json!(null); 0], "it is still there");
 
     // Whoever looks next finds the same, which is not told again; what they publish puts the marker back.
     world.ask_again(third, 3, json!({ "commit": first })).await.unwrap();
     assert_eq!(world.try_once(third).await["state"], "published");
-    assert_eq!(world.observations(ids[1]).await, [missed.clone()]);
+    assert_eq!(world.observations(ids[1]).await, missed);
     let head = world.head();
     world.revision(4).await;
     world.published(4).await;
-    assert_eq!(world.observations(ids[1]).await, [missed, json!([2, true, head])]);
+    assert_eq!(world.observations(ids[1]).await, [&missed[..], &[json!([2, true, head])]].concat());
     assert_eq!(world.told(ids[1]).await, ["publication.lost", "publication.found"]);
     for id in [ids[0], third] {
         assert_eq!((world.observations(id).await, world.told(id).await), (vec![], vec![]));
