@@ -19,6 +19,9 @@ const MAX_U31: u32 = 0x7FFF_FFFF;
 /// Deflate writes at most 258 bytes for two bits (RFC 1951, section 3.2.5).
 const MAX_EXPANSION: u128 = 1032;
 
+/// Greatest size of a palette: 256 entries of three samples.
+const MAX_PALETTE_BYTES: usize = 256 * 3;
+
 /// What the header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
@@ -48,6 +51,7 @@ pub(crate) fn inspect(bytes: &[u8], limits: &DecodeLimits) -> Result<Header, Dec
         match &chunk.kind {
             b"IHDR" => return Err(DecodeError::corrupt("it has more than one header IHDR")),
             b"acTL" | b"fcTL" | b"fdAT" => return Err(DecodeError::Animated),
+            b"PLTE" => check_palette(chunk.data)?,
             b"IDAT" => image_bytes += chunk.data.len() as u64,
             b"IEND" => break,
             _ => {}
@@ -58,6 +62,14 @@ pub(crate) fn inspect(bytes: &[u8], limits: &DecodeLimits) -> Result<Header, Dec
     }
     check_amount(&header, image_bytes)?;
     Ok(header)
+}
+
+/// The palette's form (section 11.2.2): the decoder panics over any other.
+fn check_palette(data: &[u8]) -> Result<(), DecodeError> {
+    if data.is_empty() || data.len() > MAX_PALETTE_BYTES || !data.len().is_multiple_of(3) {
+        return Err(DecodeError::corrupt("its palette PLTE is not 1 to 256 entries of 3 bytes"));
+    }
+    Ok(())
 }
 
 struct Chunk<'a> {

@@ -110,6 +110,17 @@ fn colour_types_and_depths_that_do_not_exist_are_refused() {
 }
 
 #[test]
+fn palettes_that_are_not_whole_entries_are_refused() {
+    let indexed = Header { width: 1, height: 1, depth: 8, colour: 3, interlace: 0 };
+    for (length, right) in [(0, false), (1, false), (2, false), (3, true), (5, false), (768, true), (771, false)] {
+        let palette = vec![9; length];
+        let result = decode(&file(indexed, &[(b"PLTE", &palette)], &[0, 0]));
+        assert_eq!(result.is_ok(), right, "{length}: {result:?}");
+        assert_eq!(is_corrupt(&result), !right, "{length}: {result:?}");
+    }
+}
+
+#[test]
 fn a_file_cut_anywhere_is_refused() {
     let bytes = good();
     for len in 1..bytes.len() {
