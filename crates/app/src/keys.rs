@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use pinhole_contract::{ListSigningKeys, SigningKeyList, SigningKeyStatus, SigningKeyUse, SigningKeyView};
-use pinhole_core::{Actor, Error, Result, Signer};
+use pinhole_core::{Actor, Code, Error, Result, Signer};
 use pinhole_receipt::{Jwk, Jwks, KeyStatus, KeyUse};
 use pinhole_store::SignedStatements;
 use serde_json::Value;
@@ -60,18 +60,12 @@ impl App {
 
 /// A key's file that is not what it should be is the operator's to mend, and no fault of whoever calls.
 fn unusable(error: Error) -> Error {
-    Error::internal(error)
+    if error.code() == Code::InvalidArguments { Error::internal(error) } else { error }
 }
 
 pub(crate) async fn list(app: &App, actor: &Actor, _: ListSigningKeys) -> Result<SigningKeyList> {
-    app.read(actor, "list_signing_keys", |unit, _| {
-        Box::pin(async move {
-            unit.authorise_admin().await?;
-            let keys = unit.app().public_keys()?.keys;
-            Ok(SigningKeyList { keys: keys.into_iter().map(view).collect() })
-        })
-    })
-    .await
+    app.read(actor, "list_signing_keys", |unit, _| Box::pin(async move { unit.authorise_admin().await })).await?;
+    Ok(SigningKeyList { keys: app.public_keys()?.keys.into_iter().map(view).collect() })
 }
 
 fn view(key: Jwk) -> SigningKeyView {
@@ -90,5 +84,19 @@ fn view(key: Jwk) -> SigningKeyView {
             KeyStatus::Revoked => SigningKeyStatus::Revoked,
         },
         reason: key.pinhole_reason,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_who_calls_is_told_of_a_key_file() {
+        let loose = Error::invalid("key_file", "/srv/keys/statement.pem has mode 0644");
+        let told = unusable(loose);
+        assert_eq!(told.code(), Code::Internal);
+        assert!(!told.message().contains("/srv") && told.details().reason.is_none(), "{}", told.message());
+        assert_eq!(unusable(Error::unavailable("disk", "busy")).code(), Code::ProviderUnavailable);
     }
 }

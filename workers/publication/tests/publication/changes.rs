@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use pinhole_core::{Sha256Digest, canonical_json};
 use serde_json::{Value, json};
 
+use crate::chance::Random;
+
 pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 /// Changes something, and says what; none when it would have changed nothing.
-pub(crate) type Change = fn(&mut Random, &mut Files) -> Option<String>;
+pub(crate) type Change = fn(&Random, &mut Files) -> Option<String>;
 
 /// Every kind of change, with its name.
 pub(crate) const KINDS: [(&str, Change); 11] = [
@@ -24,43 +26,29 @@ pub(crate) const KINDS: [(&str, Change); 11] = [
     ("added file with a manifest that knows it", add_and_list),
 ];
 
-/// A source of numbers that its seed decides (SplitMix64).
-pub(crate) struct Random(pub(crate) u64);
-
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % bound as u64).unwrap()
-    }
-
-    fn path(&mut self, files: &Files) -> String {
+    fn path(&self, files: &Files) -> String {
         files.keys().nth(self.below(files.len())).unwrap().clone()
     }
 
-    fn path_where(&mut self, files: &Files, wanted: impl Fn(&str) -> bool) -> String {
+    fn path_where(&self, files: &Files, wanted: impl Fn(&str) -> bool) -> String {
         let paths: Vec<_> = files.keys().filter(|path| wanted(path)).collect();
         paths[self.below(paths.len())].clone()
     }
 }
 
-fn flip(random: &mut Random, files: &mut Files) -> Option<String> {
+fn flip(random: &Random, files: &mut Files) -> Option<String> {
     let path = random.path(files);
     flip_in(random, files.get_mut(&path)?);
     Some(path)
 }
 
-pub(crate) fn flip_in(random: &mut Random, bytes: &mut [u8]) {
+pub(crate) fn flip_in(random: &Random, bytes: &mut [u8]) {
     let at = random.below(bytes.len());
     bytes[at] ^= 1 << random.below(8);
 }
 
-fn cut_or_append(random: &mut Random, files: &mut Files) -> Option<String> {
+fn cut_or_append(random: &Random, files: &mut Files) -> Option<String> {
     let path = random.path(files);
     let bytes = files.get_mut(&path)?;
     match random.below(3) {
@@ -71,14 +59,14 @@ fn cut_or_append(random: &mut Random, files: &mut Files) -> Option<String> {
     Some(path)
 }
 
-fn delete(random: &mut Random, files: &mut Files) -> Option<String> {
+fn delete(random: &Random, files: &mut Files) -> Option<String> {
     let path = random.path(files);
     files.remove(&path)?;
     Some(path)
 }
 
 /// Another name that a file could have: a digit or letter of it is another, or it is in another folder.
-fn other_name(random: &mut Random, files: &Files, path: &str) -> Option<String> {
+fn other_name(random: &Random, files: &Files, path: &str) -> Option<String> {
     let mut name: Vec<u8> = path.bytes().collect();
     match random.below(3) {
         0 => {
@@ -97,7 +85,7 @@ fn other_name(random: &mut Random, files: &Files, path: &str) -> Option<String> 
     (!files.contains_key(&name)).then_some(name)
 }
 
-fn rename(random: &mut Random, files: &mut Files) -> Option<String> {
+fn rename(random: &Random, files: &mut Files) -> Option<String> {
     let path = random.path(files);
     let name = other_name(random, files, &path)?;
     let bytes = files.remove(&path)?;
@@ -105,15 +93,15 @@ fn rename(random: &mut Random, files: &mut Files) -> Option<String> {
     Some(format!("{path} to {name}"))
 }
 
-fn add(random: &mut Random, files: &mut Files) -> Option<String> {
+fn add(random: &Random, files: &mut Files) -> Option<String> {
     let path = random.path(files);
     let name = other_name(random, files, &path)?;
-    let bytes = if random.below(2) == 0 { files[&path].clone() } else { random.next().to_be_bytes().to_vec() };
+    let bytes = if random.below(2) == 0 { files[&path].clone() } else { random.number().to_be_bytes().to_vec() };
     files.insert(name.clone(), bytes);
     Some(name)
 }
 
-fn swap_files(random: &mut Random, files: &mut Files) -> Option<String> {
+fn swap_files(random: &Random, files: &mut Files) -> Option<String> {
     let (one, other) = (random.path(files), random.path(files));
     let (first, second) = (files[&one].clone(), files[&other].clone());
     if first == second {
@@ -138,7 +126,7 @@ fn put(files: &mut Files, path: &str, value: &Value) -> bool {
     files.insert(path.to_owned(), bytes.clone()) != Some(bytes)
 }
 
-fn swap_signatures(random: &mut Random, files: &mut Files) -> Option<String> {
+fn swap_signatures(random: &Random, files: &mut Files) -> Option<String> {
     let (one, other) = (random.path_where(files, is_envelope), random.path_where(files, is_envelope));
     let (mut first, mut second) = (json_of(files, &one), json_of(files, &other));
     std::mem::swap(&mut first["signatures"], &mut second["signatures"]);
@@ -146,7 +134,7 @@ fn swap_signatures(random: &mut Random, files: &mut Files) -> Option<String> {
     (put(files, &other, &second) && changed && one != other).then(|| format!("{one} and {other}"))
 }
 
-fn change_key_id(random: &mut Random, files: &mut Files) -> Option<String> {
+fn change_key_id(random: &Random, files: &mut Files) -> Option<String> {
     let path = random.path_where(files, is_envelope);
     let mut envelope = json_of(files, &path);
     let mut id: Vec<u8> = envelope["signatures"][0]["keyid"].as_str().unwrap().bytes().collect();
@@ -157,14 +145,14 @@ fn change_key_id(random: &mut Random, files: &mut Files) -> Option<String> {
 }
 
 /// Changes one value within a document that stays in canonical form.
-fn change_value(random: &mut Random, files: &mut Files) -> Option<String> {
+fn change_value(random: &Random, files: &mut Files) -> Option<String> {
     let path = random.path_where(files, |path| path.ends_with(".json"));
     let mut document = json_of(files, &path);
     change_within(random, &mut document);
     put(files, &path, &document).then_some(path)
 }
 
-fn change_within(random: &mut Random, value: &mut Value) {
+fn change_within(random: &Random, value: &mut Value) {
     match value {
         Value::Object(members) if !members.is_empty() => {
             let at = random.below(members.len());
@@ -179,7 +167,7 @@ fn change_within(random: &mut Random, value: &mut Value) {
     }
 }
 
-fn change_leaf(random: &mut Random, leaf: &mut Value) {
+fn change_leaf(random: &Random, leaf: &mut Value) {
     *leaf = match leaf {
         Value::String(text) if !text.is_empty() && random.below(4) > 0 => {
             let mut characters: Vec<char> = text.chars().collect();
@@ -187,7 +175,7 @@ fn change_leaf(random: &mut Random, leaf: &mut Value) {
             characters[at] = char::from(b"0123456789abcdefAZ"[random.below(18)]);
             characters.into_iter().collect::<String>().into()
         }
-        Value::Number(number) => json!(number.as_u64().unwrap_or_default() + 1 + random.next() % 3),
+        Value::Number(number) => json!(number.as_u64().unwrap_or_default() + 1 + random.below(3) as u64),
         Value::Null => json!(1),
         _ => Value::Null,
     };
@@ -207,14 +195,14 @@ fn list(files: &mut Files) {
     put(files, "manifest.json", &manifest);
 }
 
-fn flip_and_list(random: &mut Random, files: &mut Files) -> Option<String> {
+fn flip_and_list(random: &Random, files: &mut Files) -> Option<String> {
     let path = random.path_where(files, |path| path != "manifest.json");
     flip_in(random, files.get_mut(&path)?);
     list(files);
     Some(path)
 }
 
-fn add_and_list(random: &mut Random, files: &mut Files) -> Option<String> {
+fn add_and_list(random: &Random, files: &mut Files) -> Option<String> {
     let added = add(random, files)?;
     list(files);
     Some(added)

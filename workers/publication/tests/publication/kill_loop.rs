@@ -16,16 +16,17 @@ use std::{
 };
 
 use pinhole_app::Settings;
-use pinhole_core::{Ids as _, PublicationId, RandomIds};
+use pinhole_core::PublicationId;
 use pinhole_receipt::{read_tree, verify_catalog};
 use pinhole_runtime::{Config, Installation, sweeper};
-use pinhole_testkit::{Engine, SeededIds, wait_for, wait_until};
+use pinhole_testkit::{Engine, wait_for, wait_until};
 use pinhole_worker_publication::run;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    chance::{Random, seed},
     support::{Apache, Pace, Relay},
     tampering::commits_valid,
     world::{World, worker_settings},
@@ -46,13 +47,6 @@ fn publications() -> u32 {
     if std::env::var_os("PINHOLE_FULL").is_some() { 250 } else { 15 }
 }
 
-fn seed() -> u64 {
-    match std::env::var("PINHOLE_SEED") {
-        Ok(seed) => seed.parse().unwrap(),
-        Err(_) => RandomIds.uuid().as_u64_pair().0,
-    }
-}
-
 pub(crate) fn settings() -> Settings {
     let (lease, back_off) = (Duration::from_secs(2), Duration::from_millis(250));
     Settings { lease, back_off, min_free_percent: 0.0, ..Settings::default() }
@@ -60,8 +54,7 @@ pub(crate) fn settings() -> Settings {
 
 async fn at_most_one_commit_whatever_happens(engine: Engine) {
     let seed = seed();
-    eprintln!("PINHOLE_SEED={seed}");
-    let choices = Choices::new(seed);
+    let choices = Random::new(seed);
     let world = World::with(engine, settings()).await;
     let apache = Apache::start(world.folder.path()).await;
     let relay = Arc::new(Relay::start(apache.address(), Pace::Free).await);
@@ -180,8 +173,8 @@ impl Trouble {
         let stop = CancellationToken::new();
         let (data_dir, database_url) = (world.path("data"), world.database_url().to_owned());
         let start = move || Worker::start(&data_dir, &database_url);
-        let workers = tokio::spawn(kill_workers(start, Choices::new(seed ^ 1), stop.clone()));
-        let network = tokio::spawn(cut_network(relay.clone(), Choices::new(seed ^ 2), stop.clone()));
+        let workers = tokio::spawn(kill_workers(start, Random::new(seed ^ 1), stop.clone()));
+        let network = tokio::spawn(cut_network(relay.clone(), Random::new(seed ^ 2), stop.clone()));
         Self { stop, workers, network }
     }
 
@@ -193,11 +186,11 @@ impl Trouble {
 }
 
 /// Starts worker after worker, and kills each after a while.
-async fn kill_workers(start: impl Fn() -> Worker, choices: Choices, stop: CancellationToken) -> u32 {
+async fn kill_workers(start: impl Fn() -> Worker, choices: Random, stop: CancellationToken) -> u32 {
     let mut kills = 0;
     loop {
         let mut worker = start();
-        let life = Duration::from_millis(choices.below(10_000));
+        let life = Duration::from_millis(choices.below(10_000) as u64);
         if stop.run_until_cancelled(tokio::time::sleep(life)).await.is_none() {
             return kills;
         }
@@ -206,36 +199,17 @@ async fn kill_workers(start: impl Fn() -> Worker, choices: Choices, stop: Cancel
     }
 }
 
-async fn cut_network(relay: Arc<Relay>, choices: Choices, stop: CancellationToken) -> u32 {
+async fn cut_network(relay: Arc<Relay>, choices: Random, stop: CancellationToken) -> u32 {
     let mut cuts = 0;
     loop {
-        let pause = Duration::from_millis(choices.below(8_000));
+        let pause = Duration::from_millis(choices.below(8_000) as u64);
         if stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
             return cuts;
         }
         relay.set(Pace::Closed);
         cuts += 1;
-        tokio::time::sleep(Duration::from_millis(choices.below(600))).await;
+        tokio::time::sleep(Duration::from_millis(choices.below(600) as u64)).await;
         relay.set(Pace::Free);
-    }
-}
-
-/// Draws from a seed.
-struct Choices(SeededIds);
-
-impl Choices {
-    const fn new(seed: u64) -> Self {
-        Self(SeededIds::new(seed))
-    }
-
-    fn below(&self, bound: u64) -> u64 {
-        let mut drawn = [0; 8];
-        self.0.fill(&mut drawn).unwrap();
-        u64::from_be_bytes(drawn) % bound
-    }
-
-    fn one_in(&self, count: u64) -> bool {
-        self.below(count) == 0
     }
 }
 

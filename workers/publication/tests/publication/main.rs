@@ -39,6 +39,7 @@ macro_rules! on_both_engines {
 }
 
 mod baselines;
+mod chance;
 mod changes;
 mod conflicts;
 mod crowd;

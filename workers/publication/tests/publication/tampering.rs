@@ -2,14 +2,14 @@
 //!
 //! The seed is printed, and `PINHOLE_SEED` repeats it. `PINHOLE_FULL` tries some thirty times as much.
 
-use pinhole_core::{Ids as _, RandomIds};
 use pinhole_gitcat::LocalClone;
 use pinhole_receipt::{History, HistoryReport, TrustedKeys, VerifyError, verify_catalog, verify_history};
 use pinhole_testkit::Engine;
 use serde_json::json;
 
 use crate::{
-    changes::{KINDS, Random, flip_in},
+    chance::{Random, seed},
+    changes::{KINDS, flip_in},
     world::World,
 };
 
@@ -57,13 +57,6 @@ pub(crate) fn commits_valid(world: &World) -> Result<HistoryReport, VerifyError>
     verify_history(&Commits { clone: &clone, changed: None }, &tip.to_string(), &files, &keys)
 }
 
-fn seed() -> u64 {
-    let given = std::env::var("PINHOLE_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = given.unwrap_or_else(|| RandomIds.uuid().as_u64_pair().0);
-    eprintln!("PINHOLE_SEED={seed}");
-    seed
-}
-
 fn tries() -> usize {
     if std::env::var_os("PINHOLE_FULL").is_some() { TRIES * 30 } else { TRIES }
 }
@@ -87,12 +80,12 @@ async fn no_change_of_the_files_survives() {
     let world = published().await;
     let files = world.files();
     assert_eq!(verify_catalog(&files, &world.keys).unwrap().active_entries, CHECKPOINTS.len());
-    let mut random = Random(seed());
+    let random = Random::new(seed());
     for (kind, change) in KINDS {
         let mut changed = 0;
         while changed < tries() {
             let mut other = files.clone();
-            let Some(what) = change(&mut random, &mut other) else { continue };
+            let Some(what) = change(&random, &mut other) else { continue };
             changed += 1;
             assert_ne!(other, files, "{kind}: {what}");
             assert!(verify_catalog(&other, &world.keys).is_err(), "{kind}, {what}: it was not found");
@@ -101,7 +94,7 @@ async fn no_change_of_the_files_survives() {
 }
 
 /// Takes a line of a commit's message or header for another.
-fn change_line(random: &mut Random, commit: &[u8], all: &[Vec<u8>]) -> Vec<u8> {
+fn change_line(random: &Random, commit: &[u8], all: &[Vec<u8>]) -> Vec<u8> {
     let text = String::from_utf8(commit.to_vec()).unwrap();
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let at = random.below(lines.len());
@@ -125,15 +118,15 @@ async fn no_change_of_a_commit_survives() {
     let (tip, files) = (world.head().unwrap(), world.files());
     let ids = world.commits();
     let all: Vec<_> = ids.iter().map(|id| clone.commit(id.parse().unwrap()).unwrap()).collect();
-    let mut random = Random(seed());
+    let random = Random::new(seed());
     let mut changed = 0;
     while changed < tries() {
         let which = random.below(ids.len());
         let mut bytes = all[which].clone();
         if random.below(2) == 0 {
-            flip_in(&mut random, &mut bytes);
+            flip_in(&random, &mut bytes);
         } else {
-            bytes = change_line(&mut random, &bytes, &all);
+            bytes = change_line(&random, &bytes, &all);
         }
         if bytes == all[which] {
             continue;

@@ -147,6 +147,20 @@ impl Site {
     }
 }
 
+impl Site {
+    /// Publishes twice, with a person's commit in between, and finds both whole.
+    pub(crate) fn publishes_and_reads_back(&self) {
+        assert_eq!(self.look(&[]), (None, None));
+        let first = self.publish(draft(None, &[]));
+        assert_eq!(self.push(first, None), PushOutcome::UpToDate);
+        let head = self.foreign_commit("README.md");
+        assert_eq!(self.look(&[first]).1.unwrap().commit, first);
+        let second = self.publish(draft(Some(head), &[("revisions/1.dsse.json", "x")]));
+        assert_eq!((self.head(), self.read_back(second)), (Some(second), Some(4)));
+        self.git(&["-C", "remote.git", "fsck", "--strict", "--full"]);
+    }
+}
+
 /// A look for the publication of [`MARKER`].
 pub(crate) fn look(known: &[CommitId]) -> Operation {
     let marker = MARKER.trim_start_matches("publications/").trim_end_matches(".json").parse().unwrap();

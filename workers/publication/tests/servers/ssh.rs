@@ -20,13 +20,7 @@ fn served() -> (Site, Sshd) {
 #[test]
 fn a_publication_is_pushed_and_read_back() {
     let (site, _server) = served();
-    assert_eq!(site.look(&[]), (None, None));
-    let first = site.publish(draft(None, &[]));
-    assert_eq!(site.push(first, None), PushOutcome::UpToDate);
-    let head = site.foreign_commit("README.md");
-    assert_eq!(site.look(&[first]).1.unwrap().commit, first);
-    let second = site.publish(draft(Some(head), &[("revisions/1.dsse.json", "x")]));
-    assert_eq!((site.head(), site.read_back(second)), (Some(second), Some(4)));
+    site.publishes_and_reads_back();
 }
 
 #[test]
